@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What of the reductions of gradients the planner takes as hidden, beside what ppc-compile decides for the same layout.
 
-    hidden_reductions.py --build BUILD
+    hidden_reductions.py --build BUILD [NAME...]
 
 ppc-compile says for each device of the pipeline axis what all its sums take at once and what its buckets leave behind the last backward
 (--explain); ppc-plan with --target has the latter for each stage. Prints differences in shares of what all takes at once; ends with 1 where
@@ -70,9 +70,13 @@ def planned(build, model, given, scratch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and bin/ppc-plan")
+    parser.add_argument("names", nargs="*", help="models, or parts of their names (all)")
     arguments = parser.parse_args()
+    cases = [case for case in CASES if not arguments.names or any(name in case[0] for name in arguments.names)]
+    if not cases:
+        parser.error("no model has such a name")
     worst, compared = 0, 0
-    for name, target, cluster, seq_len, global_batch, degrees in CASES:
+    for name, target, cluster, seq_len, global_batch, degrees in cases:
         model = os.path.join(MODELS, name + ".json")
         with tempfile.TemporaryDirectory() as scratch:
             given = options(degrees, seq_len, global_batch, machine(scratch, cluster), target)
