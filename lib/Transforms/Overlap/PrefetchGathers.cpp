@@ -5,14 +5,24 @@
 #include "ppc/Transforms/Overlap/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
+
 namespace mlir::ppc {
 #define GEN_PASS_DEF_PREFETCHGATHERSPASS
 #include "ppc/Transforms/Overlap/Passes.h.inc"
 
 namespace {
 
-/// Gathers that have begun and are not used yet.
-constexpr int64_t kMostAhead = 2;
+/// How early gathers begin.
+struct Reach {
+  int64_t ahead = 0;         ///< gathers that have begun and are not used yet, at most
+  bool crossesLayers = true; ///< else a gather begins in the layer that uses it
+};
+/// In the order in which they are tried. Where none crosses layers, a layer is the same whatever comes before and
+/// behind it.
+constexpr Reach kReaches[] = {{1, false}, {2, false}, {1, true}, {2, true}};
+/// What a farther reach must save, of what all gathers take.
+constexpr double kLeastSaved = 0.01;
 
 /// What a collective moves, as `collectiveTime` has it; nothing for other ops.
 std::optional<std::pair<CollectiveKind, ArrayAttr>> collectiveOf(Operation *op) {
@@ -47,14 +57,20 @@ public:
   GatherPrefetch(func::FuncOp code, BitVector lasting, GridAttr grid, const Cluster &machine, Precision precision)
       : code(code), lasting(std::move(lasting)), grid(grid), machine(machine), precision(precision) {}
 
-  void run(int64_t ahead);
+  /// Finds work and gathers; whether there is something to do.
+  bool read();
+  Seconds timeWith(Reach reach) const { return timeOf(orderOf(places(reach))); }
+  Seconds gatheringTime() const { return gathering; }
+  size_t gatherCount() const { return gathers.size(); }
+  func::FuncOp getCode() const { return code; }
+  void move(Reach reach);
 
 private:
-  bool read();
-  SmallVector<size_t> places(int64_t ahead) const;
+  SmallVector<size_t> places(Reach reach) const;
   SmallVector<Operation *> orderOf(ArrayRef<size_t> places) const;
   Seconds timeOf(ArrayRef<Operation *> ops) const;
-  void move(ArrayRef<size_t> places);
+  size_t beginOfLayer(size_t place) const;
+  IntegerAttr layerBefore() const;
 
   func::FuncOp code;
   BitVector lasting;
@@ -69,7 +85,6 @@ private:
 
 } // namespace
 
-/// Finds work and gathers; whether there is something to do.
 bool GatherPrefetch::read() {
   auto isGather = [&](Operation *op) {
     auto gather = dyn_cast<AllGatherOp>(op);
@@ -126,7 +141,7 @@ bool GatherPrefetch::read() {
 }
 
 /// In front of which work each gather begins, when it does where the one so many before it is used first.
-SmallVector<size_t> GatherPrefetch::places(int64_t ahead) const {
+SmallVector<size_t> GatherPrefetch::places(Reach reach) const {
   SmallVector<double> held(work.size(), 0); // bytes that are gathered at each op
   auto hold = [&](const Gather &gather, size_t place) {
     for (size_t at = place; at <= gather.last; ++at)
@@ -134,17 +149,24 @@ SmallVector<size_t> GatherPrefetch::places(int64_t ahead) const {
   };
   for (const Gather &gather : gathers)
     hold(gather, gather.place);
-  double limit = 2 * *llvm::max_element(held);
+  SmallVector<double> limit(work.size()); // of the layer, whose place does not matter to it
+  for (size_t begin = 0, end; begin < work.size(); begin = end) {
+    for (end = begin; end < work.size() && work[end]->getAttr(attr::layer) == work[begin]->getAttr(attr::layer);)
+      ++end;
+    std::fill(limit.begin() + begin, limit.begin() + end, 2 * *std::max_element(&held[begin], &held[0] + end));
+  }
   SmallVector<size_t> result;
   held.assign(work.size(), 0);
   for (auto [number, gather] : llvm::enumerate(gathers)) {
     size_t place = gather.place;
-    if (ahead > 0) {
-      size_t earliest = size_t(ahead) > number ? 0 : gathers[number - ahead].first;
+    if (reach.ahead > 0) {
+      size_t earliest = size_t(reach.ahead) > number ? 0 : gathers[number - reach.ahead].first;
       if (!result.empty())
         earliest = std::max(earliest, result.back());
       place = gather.first;
-      while (place > earliest && held[place - 1] + gather.bytes.value <= limit)
+      if (!reach.crossesLayers)
+        earliest = std::max(earliest, beginOfLayer(place));
+      while (place > earliest && held[place - 1] + gather.bytes.value <= limit[place - 1])
         --place;
     }
     result.push_back(place);
@@ -191,10 +213,32 @@ Seconds GatherPrefetch::timeOf(ArrayRef<Operation *> ops) const {
   return Seconds(std::max(clock, link));
 }
 
-void GatherPrefetch::move(ArrayRef<size_t> places) {
+/// Where the layer of an op of the work begins.
+size_t GatherPrefetch::beginOfLayer(size_t place) const {
+  Attribute layer = work[place]->getAttr(attr::layer);
+  while (place > 0 && work[place - 1]->getAttr(attr::layer) == layer)
+    --place;
+  return place;
+}
+
+/// A layer in front of the first one.
+IntegerAttr GatherPrefetch::layerBefore() const {
+  auto numberOf = [](Operation *op) { return op->getAttrOfType<IntegerAttr>(attr::layer); };
+  IntegerAttr first = numberOf(work.front()), last = numberOf(work.back());
+  if (!first || !last)
+    return {};
+  return IntegerAttr::get(first.getType(), first.getInt() + (first.getInt() > last.getInt() ? 1 : -1));
+}
+
+/// Gathers that are begun in front of everything, where a layer further on has them of the layer before it, stand
+/// apart: the first layer is then like the others.
+void GatherPrefetch::move(Reach reach) {
+  SmallVector<size_t> places = this->places(reach);
   Operation *terminator = code.front().getTerminator();
-  for (auto [gather, place] : llvm::zip_equal(gathers, places)) {
-    if (Attribute layer = work[place]->getAttr(attr::layer))
+  IntegerAttr before = layerBefore();
+  for (auto [number, gather, place] : llvm::enumerate(gathers, places)) {
+    bool isCarried = reach.crossesLayers && int64_t(number) < reach.ahead && place == 0;
+    if (Attribute layer = isCarried && before ? before : work[place]->getAttr(attr::layer))
       gather.op->setAttr(attr::layer, layer);
     else
       gather.op->removeAttr(attr::layer);
@@ -203,26 +247,33 @@ void GatherPrefetch::move(ArrayRef<size_t> places) {
     op->moveBefore(terminator);
 }
 
-void GatherPrefetch::run(int64_t ahead) {
-  if (!read())
-    return;
-  Seconds before = timeOf(orderOf(places(0))), best = before;
-  if (ahead < 0) {
-    ahead = 0;
-    for (int64_t tried = 1; tried <= kMostAhead; ++tried)
-      if (Seconds time = timeOf(orderOf(places(tried))); time.value < best.value - 0.01 * gathering.value) {
-        best = time;
-        ahead = tried;
-      }
-  } else {
-    best = timeOf(orderOf(places(ahead)));
-  }
-  if (ahead == 0)
-    return;
-  move(places(ahead));
+/// The reach that saves most, each farther one enough to be worth it.
+static Reach chooseReach(ArrayRef<GatherPrefetch> functions) {
+  auto timeWith = [&](Reach reach) {
+    double sum = 0;
+    for (const GatherPrefetch &function : functions)
+      sum += function.timeWith(reach).value;
+    return sum;
+  };
+  double gathering = 0;
+  for (const GatherPrefetch &function : functions)
+    gathering += function.gatheringTime().value;
+  Reach best;
+  double least = timeWith(best);
+  for (Reach reach : kReaches)
+    if (double time = timeWith(reach); time < least - kLeastSaved * gathering)
+      least = time, best = reach;
+  return best;
+}
+
+static void noteReach(const GatherPrefetch &function, Reach reach) {
+  Seconds saved = function.timeWith({}) - function.timeWith(reach);
+  func::FuncOp code = function.getCode();
   remark::passed(code.getLoc(), remark::RemarkOpts::name("gathers").category("ppc-overlap"))
-      << llvm::formatv("{0}: {1} gathers of parameters begin {2} ahead; of {3} that they take, {4} are saved",
-                       code.getSymName(), gathers.size(), ahead, toString(gathering), toString(before - best))
+      << llvm::formatv("{0}: {1} gathers of parameters begin {2} ahead{3}; of {4} that they take, {5} are saved",
+                       code.getSymName(), function.gatherCount(), reach.ahead,
+                       reach.crossesLayers ? "" : " in their layer", toString(function.gatheringTime()),
+                       toString(saved))
              .str();
 }
 
@@ -254,11 +305,24 @@ struct PrefetchGathersPass : impl::PrefetchGathersPassBase<PrefetchGathersPass> 
       module.emitError() << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
+    // Functions of a kind together: a layer that one of them has as another one has it is compiled once.
+    std::map<ppcrt::RoutineKind, std::vector<GatherPrefetch>> kinds;
     for (auto code : module.getOps<func::FuncOp>())
       if (std::optional<ppcrt::RoutineKind> kind = ppcrt::routineKindOf(code);
           kind && !ppcrt::isOfStep(*kind) && !code.isExternal())
-        GatherPrefetch(code, lastingArguments(program, code), program.getGrid(), *machine, precisionOf(module))
-            .run(ahead);
+        if (GatherPrefetch function(code, lastingArguments(program, code), program.getGrid(), *machine,
+                                    precisionOf(module));
+            function.read())
+          kinds[*kind].push_back(std::move(function));
+    for (auto &[kind, functions] : kinds) {
+      Reach reach = ahead < 0 ? chooseReach(functions) : Reach{ahead};
+      if (reach.ahead == 0)
+        continue;
+      for (GatherPrefetch &function : functions) {
+        noteReach(function, reach);
+        function.move(reach);
+      }
+    }
   }
 };
 } // namespace

@@ -61,7 +61,7 @@ def main():
     compiler, opt = (os.path.join(arguments.build, "bin", name) for name in ("ppc-compile", "ppc-opt"))
 
     def device_program(layout):
-        command = [compiler, MODEL, *f"--seq-len 8 --global-batch 4 --micro-batch 1 {layout} --emit=device".split()]
+        command = [compiler, MODEL, *f"--seq-len 64 --global-batch 4 --micro-batch 1 {layout} --emit=device".split()]
         return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
 
     lines = device_program("--pp 2 --tp 2")

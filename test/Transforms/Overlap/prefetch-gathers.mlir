@@ -10,7 +10,8 @@
 
 // ALL-LABEL: func.func @keep(
 // ALL-SAME: %[[X:[^:]*]]: tensor<1x4xf32>, %[[A:[^:]*]]: tensor<2x4xf32>, %[[B:[^:]*]]: tensor<2x4xf32>, %[[C:[^:]*]]: tensor<2x4xf32>, %[[D:[^:]*]]: tensor<2x4xf32>
-// ONE-NEXT: %[[AW:.*]] = ppc.all_gather %[[A]] {{.*}}ppc.layer = 0
+// What begins in front of everything, as a layer before would have it begin, is a layer of its own.
+// ONE-NEXT: %[[AW:.*]] = ppc.all_gather %[[A]] {{.*}}ppc.layer = -1
 // ONE-NEXT: %[[BW:.*]] = ppc.all_gather %[[B]] {{.*}}ppc.layer = 0
 // ONE-NEXT: ppc.matmul "bh,fh->bf" %[[X]], %[[AW]] {ppc.layer = 0
 // ONE-NEXT: %[[CW:.*]] = ppc.all_gather %[[C]] {{.*}}ppc.layer = 0
@@ -19,8 +20,8 @@
 // ONE-NEXT: ppc.matmul "bh,fh->bf" %{{.*}}, %[[CW]] {ppc.layer = 1
 // ONE-NEXT: ppc.all_reduce
 // ONE-NEXT: ppc.matmul "bh,fh->bf" %{{.*}}, %[[DW]] {ppc.layer = 1
-// TWO-NEXT: ppc.all_gather %[[A]] {{.*}}ppc.layer = 0
-// TWO-NEXT: ppc.all_gather %[[B]] {{.*}}ppc.layer = 0
+// TWO-NEXT: ppc.all_gather %[[A]] {{.*}}ppc.layer = -1
+// TWO-NEXT: ppc.all_gather %[[B]] {{.*}}ppc.layer = -1
 // TWO-NEXT: ppc.matmul {{.*}}ppc.layer = 0
 // TWO-NEXT: ppc.all_gather %[[C]] {{.*}}ppc.layer = 0
 module {

@@ -36,12 +36,14 @@ def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
     to where one of the gathers before it is first used, so that it goes on beside what uses that one: across layers, and across the reduction
     of a gradient in between. `ppc-start-collectives` lets it begin there and waits for it where it is used.
 
-    How far ahead, by one gather or by two, is decided by cost for each function: the estimated work of its ops, and the times of its
-    collectives over these ranks of `cluster`, of which each group does one at a time. Beginning earlier must save 1 % of what all of the
-    gathers take. At most twice as many gathered bytes are there at a time as without this pass: a gather begins as much later.
+    How far ahead, by one gather or by two, within the layer that uses it or across layers, is decided by cost for all functions of a kind
+    (forwards, backwards) together, so that layers stay equal: the estimated work of their ops, and the times of their
+    collectives over these ranks of `cluster`, of which each group does one at a time. Beginning earlier, and crossing layers, must save 1 % of what
+    all of the gathers take. At most twice as many gathered bytes are there at a time in a layer as without this pass: a gather begins as much later.
 
     Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; ops of a function are in the order in
-    which `ppc-outline-layers` would have them, and a gather belongs to the layer that it runs beside. Remarks of the category
+    which `ppc-outline-layers` would have them, and a gather belongs to the layer that it runs beside; those which begin in front of
+    everything, as a layer before would have them begin for the first one, to a layer of their own. Remarks of the category
     `ppc-overlap` say how many moved, and what they are estimated to save.
   }];
   let options = [
