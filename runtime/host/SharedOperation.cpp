@@ -89,24 +89,25 @@ void SharedOperation::open(uint32_t turn, int members, uint64_t ofLinks) {
   parts.store(uint32_t(count), std::memory_order_relaxed);
   left.store(uint32_t(count), std::memory_order_relaxed);
   transfer.store(ofLinks, std::memory_order_relaxed);
-  taken.store(uint64_t(turn + 1) << 32, std::memory_order_release);
+  untaken.store(uint64_t(turn + 1) << 32 | uint64_t(count), std::memory_order_release);
   if (count == 0)
     ended.store(turn + 1, std::memory_order_release);
 }
 
 std::optional<uint64_t> SharedOperation::transferOf(uint32_t turn) const {
-  if (uint32_t(taken.load(std::memory_order_acquire) >> 32) != turn + 1)
+  if (uint32_t(untaken.load(std::memory_order_acquire) >> 32) != turn + 1)
     return std::nullopt;
   return transfer.load(std::memory_order_relaxed);
 }
 
 SharedOperation::Done SharedOperation::help(uint32_t turn, int members) {
-  uint64_t now = taken.load(std::memory_order_acquire);
+  uint64_t now = untaken.load(std::memory_order_acquire);
   do { // a turn that is not there yet, or over, has another number
-    if (uint32_t(now >> 32) != turn + 1 || uint32_t(now) >= parts.load(std::memory_order_relaxed))
+    if (uint32_t(now >> 32) != turn + 1 || uint32_t(now) == 0)
       return Done::Nothing;
-  } while (!taken.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_acquire));
-  doPart(members, int64_t(uint32_t(now)));
+  } while (!untaken.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel, std::memory_order_acquire));
+  // Until this part is done the turn goes on, and `parts` is of it.
+  doPart(members, int64_t(parts.load(std::memory_order_relaxed)) - uint32_t(now));
   if (left.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return Done::Part;
   ended.store(turn + 1, std::memory_order_release);

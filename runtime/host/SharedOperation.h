@@ -63,8 +63,10 @@ private:
 
   alignas(64) std::atomic<uint32_t> arrived; // members, of this turn
   std::atomic<uint32_t> ended;               // turns
-  alignas(64) std::atomic<uint64_t> taken;   // (1 + turn) << 32 | parts that were taken
-  std::atomic<uint32_t> parts, left;         // of this turn: all, and those that are not done
+  // (1 + turn) << 32 | parts that nobody has taken yet: in one word, so that whoever comes late, with a turn that is
+  // over, takes nothing of the next one.
+  alignas(64) std::atomic<uint64_t> untaken;
+  std::atomic<uint32_t> parts, left; // of this turn: all, and those that are not done
   std::atomic<uint64_t> transfer;
 };
 
