@@ -31,27 +31,48 @@ private:
 
 } // namespace
 
+// Whether what was read of the action is of one moment; `result.marks` is what it began with.
+static bool readAction(const RankProgress &progress, double now, RankSnapshot &result) {
+  result.marks = progress.marks.load(std::memory_order_acquire);
+  result.action = progress.action.load(relaxed);
+  result.actionMicroBatch = progress.actionMicroBatch.load(relaxed);
+  result.waitsInAction = progress.waitsInAction.load(relaxed);
+  result.age = std::max(0.0, now - progress.since.load(relaxed));
+  result.usual = progress.usual.load(relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return result.marks % 2 == 0 && progress.marks.load(relaxed) == result.marks;
+}
+
+// The same of the call that it is in, if any.
+static bool readCall(const RankProgress &progress, RankSnapshot &result) {
+  result.waits = progress.waits.load(std::memory_order_acquire);
+  if (!result.isInCall())
+    return true;
+  std::strncpy(result.name, progress.name.load(relaxed), sizeof result.name - 1);
+  result.first = progress.first.load(relaxed);
+  result.tag = progress.tag.load(relaxed);
+  result.microBatch = progress.microBatch.load(relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return progress.waits.load(relaxed) == result.waits;
+}
+
 RankSnapshot snapshot(const RankProgress &progress, double now) {
-  RankSnapshot result;
-  for (int look = 0; look < mostLooks; ++look) {
-    result.marks = progress.marks.load(std::memory_order_acquire);
-    result.action = progress.action.load(relaxed);
-    result.actionMicroBatch = progress.actionMicroBatch.load(relaxed);
-    result.waitsInAction = progress.waitsInAction.load(relaxed);
-    result.age = std::max(0.0, now - progress.since.load(relaxed));
-    result.usual = progress.usual.load(relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (result.marks % 2 == 0 && progress.marks.load(relaxed) == result.marks)
-      break;
+  RankSnapshot result, first;
+  bool isOne = readAction(progress, now, first);
+  result = first;
+  for (int look = 1; look < mostLooks && !isOne; ++look)
+    isOne = readAction(progress, now, result);
+  if (!isOne && result.marks != first.marks) { // it gets on all the time: in which action, nobody can say
+    uint64_t marks = result.marks;
+    result = RankSnapshot();
+    result.marks = marks;
   }
   result.step = progress.step.load(relaxed);
-  result.waits = progress.waits.load(std::memory_order_acquire);
-  if (result.isInCall()) {
-    std::strncpy(result.name, progress.name.load(relaxed), sizeof result.name - 1);
-    result.first = progress.first.load(relaxed);
-    result.tag = progress.tag.load(relaxed);
-    result.microBatch = progress.microBatch.load(relaxed);
-  }
+  isOne = false;
+  for (int look = 0; look < mostLooks && !isOne; ++look)
+    isOne = readCall(progress, result);
+  if (!isOne) // from one call to the next
+    result.waits += result.waits % 2;
   return result;
 }
 
@@ -64,6 +85,7 @@ std::string describeWait(const RankSnapshot &rank) {
 }
 
 Waiting::Waiting(RankProgress &progress, const char *name, int64_t first, MessageKey key) : progress(progress) {
+  std::atomic_thread_fence(std::memory_order_release); // the call before has ended for whoever sees what follows
   progress.name.store(name, relaxed);
   progress.first.store(first, relaxed);
   progress.tag.store(key.tag, relaxed);

@@ -146,9 +146,36 @@ TEST(RankWatchTest, SnapshotsAreOfOneAction) {
     for (int64_t i = 0; !ends; ++i)
       marks.begin(size_t(i % 8), i % 8, 0);
   });
-  for (int look = 0; look < 100000; ++look)
-    if (RankSnapshot seen = snapshot(progress, 0); seen.action && seen.marks % 2 == 0)
+  int64_t seenInAction = 0;
+  for (int look = 0; look < 100000 || seenInAction < 1000; ++look)
+    if (RankSnapshot seen = snapshot(progress, 0); seen.action && seen.marks % 2 == 0) {
       EXPECT_EQ(seen.action, seen.actionMicroBatch + 1);
+      ++seenInAction;
+    }
+  ends = true;
+  writer.join();
+}
+
+// Nor does it see parts of two calls.
+TEST(RankWatchTest, SnapshotsAreOfOneCall) {
+  RankProgress progress{};
+  std::atomic<bool> ends{false};
+  std::thread writer([&] {
+    const char *names[] = {"zero", "one", "two", "three"};
+    for (int64_t i = 0; !ends; i = (i + 1) % 4) {
+      Waiting waiting(progress, names[i], i, {i, i});
+      waiting.gotOn();
+    }
+  });
+  int64_t seenInCall = 0;
+  for (int look = 0; look < 100000 || seenInCall < 1000; ++look)
+    if (RankSnapshot seen = snapshot(progress, 0); seen.isInCall()) {
+      const std::string names[] = {"zero", "one", "two", "three"};
+      EXPECT_EQ(seen.name, names[seen.first]);
+      EXPECT_EQ(seen.tag, seen.first);
+      EXPECT_EQ(seen.microBatch, seen.first);
+      ++seenInCall;
+    }
   ends = true;
   writer.join();
 }
