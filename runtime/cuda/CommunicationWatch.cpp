@@ -15,6 +15,7 @@ constexpr double lookEvery = 0.25;    // seconds
 constexpr size_t mostRecords = 1024;  // more calls than that are not under way
 constexpr double quietShare = 0.25;   // of the limit, for which nobody asks for a call
 constexpr double patienceOfAbort = 2; // seconds
+constexpr double patienceOfFault = 1; // a rank that ended with an error, which others see as a fault, speaks first
 
 } // namespace
 
@@ -78,6 +79,10 @@ void CommunicationWatch::watch() {
 void CommunicationWatch::look(double time) {
   if (communicators)
     if (std::string fault = communicators->fault(); !fault.empty()) {
+      if (faultSince == 0)
+        faultSince = time;
+      if (time - faultSince < patienceOfFault)
+        return;
       std::string under;
       for (const Record &record : records)
         if (under.empty() && !(isOpen && &record == &records.back()) && !hasHappened(record.ended))

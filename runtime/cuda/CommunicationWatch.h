@@ -60,6 +60,7 @@ private:
   std::deque<Record> records;
   std::vector<EventHandle *> events; // that no record uses
   bool isOpen = false;               // the last record has no end yet
+  double faultSince = 0;             // when a communicator's fault was seen first; 0: none was
   bool isEnding = false;
   std::condition_variable ending;
   std::thread thread;
