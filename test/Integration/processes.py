@@ -50,3 +50,27 @@ def command(pid):
             return file.read().split("\0")[0]
     except OSError:
         return ""
+
+
+def read(path):
+    """A file of /proc, in one line; empty when there is none, or not for us."""
+    try:
+        with open(path) as file:
+            return " | ".join(file.read().split("\n")).strip(" |")
+    except OSError:
+        return ""
+
+
+def describe(pid, depth=0):
+    """Where each thread of a process and of those that it started is: state, what it waits for in the kernel, system call, kernel stack."""
+    lines = [f"{'  ' * depth}process {pid} ({command(pid)}):"]
+    try:
+        threads = sorted(os.listdir(f"/proc/{pid}/task"), key=int)
+    except OSError:
+        return lines[0] + " has ended"
+    for thread in threads:
+        folder = f"/proc/{pid}/task/{thread}"
+        state = read(folder + "/stat").rpartition(")")[2].split()[:1]
+        lines.append(f"{'  ' * depth}  thread {thread} ({read(folder + '/comm')}): state {''.join(state)}, in {read(folder + '/wchan')}, "
+                     f"system call {read(folder + '/syscall')}, stack {read(folder + '/stack')}")
+    return "\n".join(lines + [describe(child, depth + 1) for child in children(pid)])

@@ -1,7 +1,14 @@
 """Compiles models and runs the programs: the few lines every integration test shares."""
 import json
 import os
+import signal
 import subprocess
+import tempfile
+
+import processes
+
+# A machine may stand still for minutes, or its disk: what hangs for good is told from that, and where it hangs is said.
+PATIENCE_S = 600
 
 
 class Failed(Exception):
@@ -12,14 +19,28 @@ class Failed(Exception):
         self.command, self.status = command, status
 
 
-def run(command, timeout=120, env=None):
-    """Runs a command and returns what it printed; raises Failed with all of it when it fails."""
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=timeout, text=True, env=env)
-    if done.returncode != 0:
-        text = " ".join(map(str, command))
-        raise Failed(f"exit status {done.returncode} from: {text}\n{done.stdout}", text, done.returncode)
-    return done.stdout
+def run(command, timeout=PATIENCE_S, env=None):
+    """Runs a command and returns what it printed; raises Failed with all of it when it fails, or has not ended after `timeout` seconds:
+    then also with where its threads and those of its children are. Whatever ends the wait, none of its processes is left."""
+    text = " ".join(map(str, command))
+    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+        process = subprocess.Popen([str(part) for part in command], stdout=printed, stderr=subprocess.STDOUT, env=env, start_new_session=True)
+        try:
+            process.wait(timeout)
+            late = None
+        except subprocess.TimeoutExpired:
+            late = processes.describe(process.pid)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        printed.seek(0)
+        output = printed.read()
+    if late is not None:
+        raise Failed(f"not ended after {timeout} s: {text}\n{output}\n{late}", text)
+    if process.returncode != 0:
+        raise Failed(f"exit status {process.returncode} from: {text}\n{output}", text, process.returncode)
+    return output
 
 
 def compile_model(build, model, options, output):
