@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The best plan of every model of test/Inputs/Models, and the best per pipeline schedule and per ZeRO level, as a table that is kept.
 
-    best_plans.py --build BUILD [--against TABLE] [--write TABLE] [--compile host|cuda] [NAME...]
+    best_plans.py --build BUILD [--against TABLE] [--write TABLE] [--compile host|cuda|both] [NAME...]
 
 Plans for four nodes of eight H100, 128 for models above 100 billion parameters, by `ppc-plan` without a --target: whatever it can price. A row says
 the predicted step time and memory of a device, and the layout. --against compares with a kept table (Inputs/best-plans.csv) and
@@ -66,7 +66,7 @@ def refusal(text):
 
 
 def compiled(arguments, config, model, pin, folder):
-    """What ppc-compile makes of the best plan under a pin."""
+    """What ppc-compile makes of the best plan under a pin, for each target."""
     path = os.path.join(folder, "plan.yaml")
     subprocess.run([*command(arguments, model, config, pin), "--brief", "--emit", "plan", "-o", path], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -75,9 +75,13 @@ def compiled(arguments, config, model, pin, folder):
     if lacking:
         return f"lacks {lacking[1]}"
     shape = ["--seq-len", str(model["positions"]), "--global-batch", str(all_models.BATCH)]
-    done = subprocess.run([os.path.join(arguments.build, "bin/ppc-compile"), config, *shape, "--plan", path, "--target", arguments.compile,
-                           "--emit=object", "-o", os.path.join(folder, "object")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return "compiles" if not done.returncode else refusal(done.stdout.replace(path, "plan"))
+    outcomes = []
+    for target in ["host", "cuda"] if arguments.compile == "both" else [arguments.compile]:
+        done = subprocess.run([os.path.join(arguments.build, "bin/ppc-compile"), config, *shape, "--plan", path, "--target", target,
+                               "--emit=object", "-o", os.path.join(folder, "object")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            outcomes.append(f"{target}: {refusal(done.stdout.replace(path, 'plan'))}")
+    return "; ".join(outcomes) or "compiles"
 
 
 def compare(rows, kept):
@@ -98,7 +102,7 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-plan")
     parser.add_argument("--against", help="table to compare with")
     parser.add_argument("--write", help="file for the table")
-    parser.add_argument("--compile", choices=["host", "cuda"], help="also compile the plan of every row, for this target")
+    parser.add_argument("--compile", choices=["host", "cuda", "both"], help="also compile the plan of every row, for this target or for both")
     parser.add_argument("--pins", nargs="*", default=PINS, help="any, schedule=NAME, zero=N (all)")
     parser.add_argument("names", nargs="*", help="models, or parts of their names (all)")
     arguments = parser.parse_args()
