@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir::ppc;
 
@@ -198,6 +199,26 @@ Bytes mlir::ppc::stayingBytes(const PricingContext &context, size_t stage, size_
   double input = 4 * double(context.layout.microBatch) * double(context.job.sequence);
   bool isFirst = stage == 0, isLast = stage + 1 == stageCount;
   return (isLast ? Bytes(input) : forward + backward) + (isFirst ? Bytes(input) : forward + backward);
+}
+
+UnlikeBytes mlir::ppc::unlikeBytes(const PricingContext &context, const ChunkCost &chunk) {
+  ArenaSizes sizes(context);
+  auto numberOf = [&](const std::array<int64_t, layerKinds> &counts, LayerKind first, LayerKind last) {
+    return double(std::accumulate(&counts[int(first)], &counts[int(last)] + 1, int64_t(0)));
+  };
+  double heads = numberOf(chunk.count, LayerKind::Head, LayerKind::Head),
+         layers = numberOf(chunk.count, LayerKind::Dense, LayerKind::ExpertWindow),
+         again = numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::ExpertWindow);
+  bool isFirst = chunk.count[int(LayerKind::Embedding)] > 0;
+  double logits = heads * sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tensorColumns());
+  UnlikeBytes result;
+  result.logits = Bytes(sizes.wide * logits);
+  result.logitGradients = Bytes(sizes.narrow * logits);
+  if (sizes.narrow < sizes.wide) // the first layer of other chunks reads what has been received
+    result.stream = Bytes(
+        sizes.wide * sizes.stream *
+        std::max(0.0, heads + (sizes.model.parallelResidual ? 1 : 2) * (layers - again) + again - (isFirst ? 0 : 1)));
+  return result;
 }
 
 static bool holds(llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held, LayerKind kind) {
