@@ -206,18 +206,24 @@ UnlikeBytes mlir::ppc::unlikeBytes(const PricingContext &context, const ChunkCos
   auto numberOf = [&](const std::array<int64_t, layerKinds> &counts, LayerKind first, LayerKind last) {
     return double(std::accumulate(&counts[int(first)], &counts[int(last)] + 1, int64_t(0)));
   };
+  double dense = numberOf(chunk.count, LayerKind::Dense, LayerKind::DenseWindow) -
+                 numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::DenseWindow);
   double heads = numberOf(chunk.count, LayerKind::Head, LayerKind::Head),
          layers = numberOf(chunk.count, LayerKind::Dense, LayerKind::ExpertWindow),
          again = numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::ExpertWindow);
   bool isFirst = chunk.count[int(LayerKind::Embedding)] > 0;
   double logits = heads * sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tensorColumns());
   UnlikeBytes result;
-  result.logits = Bytes(sizes.wide * logits);
+  result.feedForward = Bytes(dense * sizes.narrow * sizes.tokens *
+                             largestShare(sizes.model.ffn, sizes.layout.tensorColumns()) * (sizes.model.gated ? 3 : 2));
+  result.logits = Bytes(sizes.wide * logits + heads * 4 * sizes.tokens);
   result.logitGradients = Bytes(sizes.narrow * logits);
-  if (sizes.narrow < sizes.wide) // the first layer of other chunks reads what has been received
-    result.stream = Bytes(
-        sizes.wide * sizes.stream *
-        std::max(0.0, heads + (sizes.model.parallelResidual ? 1 : 2) * (layers - again) + again - (isFirst ? 0 : 1)));
+  // Experts read the norm's result as it is; the first layer of other chunks what has been received.
+  double ofExperts = (sizes.narrow < sizes.wide) + 2 * sizes.model.moe.sharedGate;
+  double values = heads + ofExperts * (layers - again - dense) +
+                  (sizes.model.parallelResidual ? 1 : 2) * (layers - again) + again +
+                  (isFirst ? double(sizes.model.embeddingNorm) : -1);
+  result.stream = Bytes(sizes.wide * sizes.stream * std::max(0.0, values));
   return result;
 }
 

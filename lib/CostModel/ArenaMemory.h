@@ -23,9 +23,10 @@ std::pair<Bytes, Bytes> arenaMessages(const PricingContext &context);
 Bytes stayingBytes(const PricingContext &context, size_t stage, size_t stageCount);
 
 /// Of what a micro-batch leaves in a chunk beside `stayingBytes`, what lies in places of its own elements and sizes:
-/// values of the residual stream, f32; of logits, and of their gradients that weight gradients wait for.
+/// values of the residual stream; of layers without experts what lies between their products; logits and the logarithms
+/// of their sums; gradients of logits that weight gradients wait for.
 struct UnlikeBytes {
-  Bytes stream, logits, logitGradients;
+  Bytes stream, feedForward, logits, logitGradients;
 };
 UnlikeBytes unlikeBytes(const PricingContext &context, const ChunkCost &chunk);
 

@@ -155,16 +155,24 @@ public:
     llvm::SmallVector<int64_t, 2> held; // stages of all copies of the model, one after the other
     int64_t stages = schedule->stageCount, last = stages - 1;
     bool shares = !context.layout.copiesActivations();
-    std::vector<SharedKind> kinds;
+    std::vector<SharedKind> stream, kinds, feedForward, logits; // which share places with their like
     for (const PipelineChunk &chunk : detail.chunks[device]) {
       held.push_back(chunk.replica * stages + chunk.stage);
       double kept = detail.costs.chunks[chunk.stage].kept.value,
              staying = stayingBytes(context, chunk.stage, detail.costs.chunks.size()).value;
       bytes += double(slots[held.back()]) * staying;
-      if (shares)
-        kinds.push_back({kept - staying, {held.back(), Kind::Forward}, {held.back(), Kind::Backward}});
-      else
+      if (shares) {
+        UnlikeBytes unlike = unlikeBytes(context, detail.costs.chunks[chunk.stage]);
+        auto add = [&](std::vector<SharedKind> &like, double each) {
+          like.push_back({each, {held.back(), Kind::Forward}, {held.back(), Kind::Backward}});
+        };
+        add(stream, unlike.stream.value);
+        add(kinds, kept - staying - (unlike.stream + unlike.feedForward + unlike.logits).value);
+        add(feedForward, unlike.feedForward.value);
+        add(logits, unlike.logits.value);
+      } else {
         bytes += double(windowOf(held.back()).slots()) * (kept - staying);
+      }
     }
     // Messages that stay here are there once, instead of with the stage that sends and with the one that receives;
     // inputs of the first stage and of the last have slots of their own.
@@ -172,13 +180,14 @@ public:
       if (stage % stages != last && llvm::is_contained(held, stage + 1)) {
         bytes -= 2 * message * double(slots[stage] + slots[stage + 1]);
         if (shares) {
-          kinds.push_back({message, {stage, Kind::Forward}, {stage + 1, Kind::Backward}});
-          kinds.push_back({message, {stage + 1, Kind::Backward}, {stage, Kind::Backward}});
+          stream.push_back({message, {stage, Kind::Forward}, {stage + 1, Kind::Backward}});
+          stream.push_back({message, {stage + 1, Kind::Backward}, {stage, Kind::Backward}});
         } else {
           bytes += 2 * message * double(together(device, stage, stage + 1));
         }
       }
-    bytes += bytesOf(kinds, device);
+    for (const std::vector<SharedKind> *like : {&stream, &kinds, &feedForward, &logits})
+      bytes += bytesOf(*like, device);
     auto first = llvm::find_if(held, [&](int64_t stage) { return stage % stages == 0; });
     auto end = llvm::find_if(held, [&](int64_t stage) { return stage % stages == last; });
     if (last > 0 && first != held.end() && end != held.end())

@@ -178,7 +178,8 @@ static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost>
     sum += slotsOfSlices(most, program.shape) * std::max(Bytes(0), staying - passes);
     UnlikeBytes unlike = unlikeBytes(context, cost);
     unlike.logits = std::min(unlike.logits, forBackward - staying);
-    unlike.stream = std::min(unlike.stream, forBackward - staying - unlike.logits);
+    // In f32 what products read has the same elements.
+    unlike.stream = isNarrow ? std::min(unlike.stream, forBackward - staying - unlike.logits) : Bytes(0);
     unlike.logitGradients = std::min(unlike.logitGradients, forWeights);
     splitsBackward |= forWeights > Bytes(0);
     stream.add(unlike.stream, 3 * i);
