@@ -110,6 +110,8 @@ public:
   MessageOp message(StringAttr name) const;
   BufferOp buffer(DeviceOp device, StringAttr name) const;
   RoutineOp routine(DeviceOp device, StringAttr name) const;
+  /// The buffer in whose slots `buffer` lies: the one that it shares, or itself.
+  BufferOp ownerOf(BufferOp buffer) const;
   /// Where `message` is at its two ends.
   BufferOp sent(MessageOp message) const;
   BufferOp received(MessageOp message) const;

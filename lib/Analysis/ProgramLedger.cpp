@@ -258,6 +258,8 @@ private:
 
   LogicalResult readBuffers(ppcrt::DeviceOp device) {
     for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>()) {
+      if (buffer.getShares()) // the slots of another one
+        continue;
       MemoryRow row;
       row.device = device.getAt();
       row.bytes = buffer.getBytes() * buffer.getSlotCount();

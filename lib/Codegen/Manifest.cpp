@@ -26,7 +26,8 @@ private:
   void writeGroups();
   void writeParameters();
   void writeDevice(ppcrt::DeviceOp device, const DeviceCode &actions);
-  void writeBuffer(ppcrt::BufferOp buffer);
+  void writeBuffer(ppcrt::BufferOp buffer, const DenseMap<Attribute, int64_t> &numbers);
+  void writePlaces(ppcrt::DeviceOp device);
   void writeCollective(const DeviceCode::Collective &collective, const DenseMap<Attribute, int64_t> &buffers);
   void writeShape(StringRef key, ArrayRef<int64_t> shape);
   void writeStrings(StringRef key, ArrayAttr strings);
@@ -44,7 +45,8 @@ private:
   PlanAttr plan;
   DictionaryAttr model;
   ppcrt::ProgramOp program;
-  ArrayRef<DeviceCode> actions; ///< of each device
+  ArrayRef<DeviceCode> actions;        ///< of each device
+  DenseMap<Attribute, int64_t> places; ///< numbers of lists of them, of the device that is being written
   json::OStream &out;
 };
 
@@ -125,7 +127,21 @@ void ManifestWriter::writeParameters() {
   });
 }
 
-void ManifestWriter::writeBuffer(ppcrt::BufferOp buffer) {
+/// Each list of places once: many buffers have the same.
+void ManifestWriter::writePlaces(ppcrt::DeviceOp device) {
+  places.clear();
+  SmallVector<ArrayRef<int64_t>> lists;
+  for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>())
+    if (DenseI64ArrayAttr list = buffer.getPlacesAttr(); list && places.try_emplace(list, lists.size()).second)
+      lists.push_back(list);
+  if (!lists.empty())
+    out.attributeArray("places", [&] {
+      for (ArrayRef<int64_t> list : lists)
+        out.array([&] { llvm::for_each(list, [&](int64_t place) { out.value(place); }); });
+    });
+}
+
+void ManifestWriter::writeBuffer(ppcrt::BufferOp buffer, const DenseMap<Attribute, int64_t> &numbers) {
   out.object([&] {
     out.attribute("role", ppcrt::stringifyBufferRole(buffer.getRole()));
     if (buffer.getName())
@@ -145,6 +161,10 @@ void ManifestWriter::writeBuffer(ppcrt::BufferOp buffer) {
       out.attribute("slots", buffer.getSlotCount());
       out.attribute("stride", int64_t(*buffer.getStride()));
     }
+    if (DenseI64ArrayAttr list = buffer.getPlacesAttr())
+      out.attribute("places", places.lookup(list));
+    if (FlatSymbolRefAttr shared = buffer.getSharesAttr())
+      out.attribute("shares", numbers.lookup(shared.getAttr()));
     out.attribute("type", typeName(buffer.getBufferType().getElementType()));
     writeShape("shape", buffer.getBufferType().getShape());
     if (ShardingAttr sharding = buffer.getShardingAttr())
@@ -181,11 +201,12 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
     out.attribute("arena_bytes", int64_t(*device.getArena()));
     if (int64_t bytes = device.getHostBytes())
       out.attribute("host_bytes", bytes);
+    for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>())
+      buffers[buffer.getSymNameAttr()] = buffers.size();
+    writePlaces(device);
     out.attributeArray("buffers", [&] {
-      for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>()) {
-        buffers[buffer.getSymNameAttr()] = buffers.size();
-        writeBuffer(buffer);
-      }
+      for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>())
+        writeBuffer(buffer, buffers);
     });
     out.attributeArray("routines", [&] {
       for (auto routine : device.getBody().front().getOps<ppcrt::RoutineOp>())
@@ -236,7 +257,7 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
 void ManifestWriter::write(StringRef target, StringRef planText, StringRef configText, const json::Object &mathematics,
                            std::optional<json::Object> code) {
   out.object([&] {
-    out.attribute("format", 3);
+    out.attribute("format", 4);
     out.attribute("abi", kAbiVersion);
     out.attribute("target", target);
     out.attribute("model", text(model, "name"));

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir::ppc;
 
@@ -198,6 +199,32 @@ Bytes mlir::ppc::stayingBytes(const PricingContext &context, size_t stage, size_
   double input = 4 * double(context.layout.microBatch) * double(context.job.sequence);
   bool isFirst = stage == 0, isLast = stage + 1 == stageCount;
   return (isLast ? Bytes(input) : forward + backward) + (isFirst ? Bytes(input) : forward + backward);
+}
+
+UnlikeBytes mlir::ppc::unlikeBytes(const PricingContext &context, const ChunkCost &chunk) {
+  ArenaSizes sizes(context);
+  auto numberOf = [&](const std::array<int64_t, layerKinds> &counts, LayerKind first, LayerKind last) {
+    return double(std::accumulate(&counts[int(first)], &counts[int(last)] + 1, int64_t(0)));
+  };
+  double dense = numberOf(chunk.count, LayerKind::Dense, LayerKind::DenseWindow) -
+                 numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::DenseWindow);
+  double heads = numberOf(chunk.count, LayerKind::Head, LayerKind::Head),
+         layers = numberOf(chunk.count, LayerKind::Dense, LayerKind::ExpertWindow),
+         again = numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::ExpertWindow);
+  bool isFirst = chunk.count[int(LayerKind::Embedding)] > 0;
+  double logits = heads * sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tensorColumns());
+  UnlikeBytes result;
+  result.feedForward = Bytes(dense * sizes.narrow * sizes.tokens *
+                             largestShare(sizes.model.ffn, sizes.layout.tensorColumns()) * (sizes.model.gated ? 3 : 2));
+  result.logits = Bytes(sizes.wide * logits + heads * 4 * sizes.tokens);
+  result.logitGradients = Bytes(sizes.narrow * logits);
+  // Experts read the norm's result as it is; the first layer of other chunks what has been received.
+  double ofExperts = (sizes.narrow < sizes.wide) + 2 * sizes.model.moe.sharedGate;
+  double values = heads + ofExperts * (layers - again - dense) +
+                  (sizes.model.parallelResidual ? 1 : 2) * (layers - again) + again +
+                  (isFirst ? double(sizes.model.embeddingNorm) : -1);
+  result.stream = Bytes(sizes.wide * sizes.stream * std::max(0.0, values));
+  return result;
 }
 
 static bool holds(llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held, LayerKind kind) {

@@ -22,6 +22,14 @@ std::pair<Bytes, Bytes> arenaMessages(const PricingContext &context);
 /// micro-batch: the messages of a virtual stage, among them the input of its first layer; ids or targets.
 Bytes stayingBytes(const PricingContext &context, size_t stage, size_t stageCount);
 
+/// Of what a micro-batch leaves in a chunk beside `stayingBytes`, what lies in places of its own elements and sizes:
+/// values of the residual stream; of layers without experts what lies between their products; logits and the logarithms
+/// of their sums; gradients of logits that weight gradients wait for.
+struct UnlikeBytes {
+  Bytes stream, feedForward, logits, logitGradients;
+};
+UnlikeBytes unlikeBytes(const PricingContext &context, const ChunkCost &chunk);
+
 /// Elements of a tied embedding beside those that the embedding counts: a last stage without the embedding has a table
 /// of its own; where both are, each ends a gradient of it. Zero for other stacks.
 struct TiedTable {

@@ -5,6 +5,7 @@
 #include "LayerBuilder.h"
 #include "SequenceExchange.h"
 #include "ppc/CostModel/OffloadWindow.h"
+#include "ppc/Scheduling/SharedPlaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir::ppc;
@@ -153,18 +154,40 @@ public:
            input = 4 * double(context.layout.microBatch) * double(context.job.sequence); // ids, or targets
     llvm::SmallVector<int64_t, 2> held; // stages of all copies of the model, one after the other
     int64_t stages = schedule->stageCount, last = stages - 1;
+    bool shares = !context.layout.copiesActivations();
+    std::vector<SharedKind> stream, kinds, feedForward, logits; // which share places with their like
     for (const PipelineChunk &chunk : detail.chunks[device]) {
       held.push_back(chunk.replica * stages + chunk.stage);
       double kept = detail.costs.chunks[chunk.stage].kept.value,
              staying = stayingBytes(context, chunk.stage, detail.costs.chunks.size()).value;
-      OffloadWindow window = windowOf(held.back());
-      bytes += double(slots[held.back()]) * staying + double(window.slots()) * (kept - staying);
+      bytes += double(slots[held.back()]) * staying;
+      if (shares) {
+        UnlikeBytes unlike = unlikeBytes(context, detail.costs.chunks[chunk.stage]);
+        auto add = [&](std::vector<SharedKind> &like, double each) {
+          like.push_back({each, {held.back(), Kind::Forward}, {held.back(), Kind::Backward}});
+        };
+        add(stream, unlike.stream.value);
+        add(kinds, kept - staying - (unlike.stream + unlike.feedForward + unlike.logits).value);
+        add(feedForward, unlike.feedForward.value);
+        add(logits, unlike.logits.value);
+      } else {
+        bytes += double(windowOf(held.back()).slots()) * (kept - staying);
+      }
     }
-    // What two of its stages use together has slots of its own: messages that stay here, once instead of with the one
-    // that sends and with the one that receives; inputs of the first stage and of the last.
+    // Messages that stay here are there once, instead of with the stage that sends and with the one that receives;
+    // inputs of the first stage and of the last have slots of their own.
     for (int64_t stage : held)
-      if (stage % stages != last && llvm::is_contained(held, stage + 1))
-        bytes += 2 * message * double(together(device, stage, stage + 1) - slots[stage] - slots[stage + 1]);
+      if (stage % stages != last && llvm::is_contained(held, stage + 1)) {
+        bytes -= 2 * message * double(slots[stage] + slots[stage + 1]);
+        if (shares) {
+          stream.push_back({message, {stage, Kind::Forward}, {stage + 1, Kind::Backward}});
+          stream.push_back({message, {stage + 1, Kind::Backward}, {stage, Kind::Backward}});
+        } else {
+          bytes += 2 * message * double(together(device, stage, stage + 1));
+        }
+      }
+    for (const std::vector<SharedKind> *like : {&stream, &kinds, &feedForward, &logits})
+      bytes += bytesOf(*like, device);
     auto first = llvm::find_if(held, [&](int64_t stage) { return stage % stages == 0; });
     auto end = llvm::find_if(held, [&](int64_t stage) { return stage % stages == last; });
     if (last > 0 && first != held.end() && end != held.end())
@@ -184,6 +207,29 @@ public:
   }
 
 private:
+  using Kind = PipelineActionKind;
+  /// What is there of each micro-batch from an action of a stage to one of the same stage or of another.
+  struct SharedKind {
+    double bytes;
+    std::pair<int64_t, Kind> made, used;
+  };
+  /// Of what lies in places by turns, whichever stage it is of (ppc-share-slots).
+  double bytesOf(llvm::ArrayRef<SharedKind> kinds, int64_t device) const {
+    const std::vector<PipelineAction> &actions = schedule->devices[device];
+    std::vector<double> bytes;
+    std::vector<KindLoads> moments(actions.size(), KindLoads(kinds.size(), 0));
+    for (auto [number, kind] : llvm::enumerate(kinds)) {
+      bytes.push_back(kind.bytes);
+      int64_t there = 0;
+      for (auto [place, action] : llvm::enumerate(actions)) {
+        std::pair<int64_t, Kind> self(schedule->chunkIndex(action), action.kind);
+        there += self == kind.made;
+        moments[place][number] = double(there);
+        there -= self == kind.used;
+      }
+    }
+    return sharedBytes(bytes, moments);
+  }
   OffloadWindow windowOf(int64_t place) const {
     return context.layout.copiesActivations() ? offloadWindow(slots[place]) : OffloadWindow{slots[place], 0};
   }

@@ -2,6 +2,7 @@
 #include "ppc/CostModel/OffloadBucket.h"
 #include "ppc/CostModel/OffloadWindow.h"
 #include "ppc/CostModel/StepParts.h"
+#include "ppc/Scheduling/SharedPlaces.h"
 
 #include <algorithm>
 #include <cmath>
@@ -73,11 +74,11 @@ static double slotsOfSlices(double forward, const PipelineShape &shape) {
   return std::max(forward, double(sum) / double(slices));
 }
 
-/// Of arenas: each value that routines hand to others has as many slots as there are ever micro-batches between its
-/// first use and its last one, so what chunks have at most is added up, also where they have it at different times.
-/// Adds to `host` what lies there of it.
-static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
-                        int64_t device, Bytes &host) {
+/// Of arenas where activations leave for the host: each value that routines hand to others has as many slots as there
+/// are ever micro-batches between its first use and its last one, so what chunks have at most is added up, also where
+/// they have it at different times. Adds to `host` what lies there of it.
+static Bytes offloadedSlots(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                            const PipelineProgram &program, int64_t device, Bytes &host) {
   Bytes sum;
   for (auto [i, chunk] : llvm::enumerate(program.chunks[device])) {
     const ChunkCost &cost = chunks[chunk.stage];
@@ -91,21 +92,110 @@ static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost>
     both = std::max(both, forward);
     weight = std::max(weight, std::min(1.0, forward)); // W is a routine of its own, also right behind B
     Bytes forBackward = cost.kept - cost.inputsForWeights, forBoth = cost.inputsForWeights;
-    if (context.layout.copiesActivations()) {
-      auto leave = [&](Bytes each, double slots, double used) {
-        OffloadWindow window = offloadWindow(int64_t(std::ceil(slots)), int64_t(std::ceil(used)));
-        if (!window.in)
-          return slots * each;
-        host += slots * each;
-        return double(window.slots()) * each;
-      };
-      Bytes staying = std::min(forBackward, stayingBytes(context, chunk.stage, chunks.size()));
-      sum += forward * staying + leave(forBackward - staying, forward, 1) + leave(forBoth, both, std::max(1.0, weight));
-    } else {
-      sum += forward * forBackward + both * forBoth;
-    }
+    auto leave = [&](Bytes each, double slots, double used) {
+      OffloadWindow window = offloadWindow(int64_t(std::ceil(slots)), int64_t(std::ceil(used)));
+      if (!window.in)
+        return slots * each;
+      host += slots * each;
+      return double(window.slots()) * each;
+    };
+    Bytes staying = std::min(forBackward, stayingBytes(context, chunk.stage, chunks.size()));
+    sum += forward * staying + leave(forBackward - staying, forward, 1) + leave(forBoth, both, std::max(1.0, weight));
     sum += weight * (cost.keptForWeights - cost.inputsForWeights);
   }
+  return sum;
+}
+
+namespace {
+/// Values that share places with each other: what a micro-batch has of each kind, and of each the number of the loads
+/// that say how many micro-batches have it.
+struct LikeValues {
+  std::vector<double> bytes;
+  std::vector<size_t> loads;
+
+  void add(Bytes each, size_t load) {
+    bytes.push_back(each.value);
+    loads.push_back(load);
+  }
+  double sharedBytes(llvm::ArrayRef<KindLoads> moments) const {
+    std::vector<KindLoads> own;
+    for (const KindLoads &moment : moments)
+      own.emplace_back(llvm::map_range(loads, [&](size_t load) { return moment[load]; }));
+    return mlir::ppc::sharedBytes(bytes, own);
+  }
+};
+} // namespace
+
+/// Of each chunk of a device, in micro-batches: what is between F and B, between F and W, and between B and W.
+static std::vector<KindLoads> loadsOf(llvm::ArrayRef<PipelineProgram::Moment> moments, bool splitsBackward) {
+  std::vector<KindLoads> result;
+  llvm::SmallVector<double, 4> most;
+  for (const PipelineProgram::Moment &moment : moments) {
+    most.resize(moment.size(), 0);
+    for (auto [i, load] : llvm::enumerate(moment))
+      most[i] = std::max(most[i], load.forward);
+  }
+  for (const PipelineProgram::Moment &moment : moments) {
+    KindLoads loads;
+    for (const ChunkLoad &load : moment)
+      loads.append({load.forward, load.forward + load.weight, load.weight});
+    result.push_back(loads);
+    // While backward runs, what it reads is there beside what it leaves for weight gradients: behind it one of those
+    // waits, or W follows at once.
+    for (auto [i, load] : llvm::enumerate(moment))
+      if (splitsBackward && (load.weight > 0 || load.forward > 0)) {
+        result.push_back(loads);
+        if (load.weight > 0)
+          result.back()[3 * i] = std::min(load.forward + 1, most[i]);
+        else
+          result.back()[3 * i + 2] += std::min(1.0, load.forward);
+      }
+  }
+  return result;
+}
+
+/// Of arenas: messages and inputs have as many slots as each chunk ever needs; what else routines hand to others lies
+/// in places by turns, whichever chunk it is of (ppc-share-slots).
+static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
+                        int64_t device) {
+  const auto &held = program.chunks[device];
+  auto [forwardMessage, backwardMessage] = arenaMessages(context);
+  Bytes sum;
+  LikeValues stream, products, logits, logitGradients;
+  bool isNarrow = context.activationScale() < 2, splitsBackward = false;
+  for (auto [i, chunk] : llvm::enumerate(held)) {
+    const ChunkCost &cost = chunks[chunk.stage];
+    double most = 0;
+    for (const auto &moment : program.moments[device])
+      most = std::max(most, moment[i].forward);
+    // What passes to or from a chunk of the same device is no message.
+    auto isHere = [&, replica = chunk.replica](int64_t stage) {
+      return llvm::is_contained(held, PipelineChunk{replica, stage});
+    };
+    Bytes passes = double(isHere(chunk.stage - 1) + isHere(chunk.stage + 1)) * (forwardMessage + backwardMessage),
+          forBackward = cost.kept - cost.inputsForWeights, forWeights = cost.keptForWeights - cost.inputsForWeights,
+          staying = std::min(forBackward, stayingBytes(context, chunk.stage, chunks.size()));
+    sum += slotsOfSlices(most, program.shape) * std::max(Bytes(0), staying - passes);
+    UnlikeBytes unlike = unlikeBytes(context, cost);
+    unlike.logits = std::min(unlike.logits, forBackward - staying);
+    // In f32 what products read has the same elements.
+    unlike.stream = isNarrow ? std::min(unlike.stream, forBackward - staying - unlike.logits) : Bytes(0);
+    unlike.logitGradients = std::min(unlike.logitGradients, forWeights);
+    splitsBackward |= forWeights > Bytes(0);
+    stream.add(unlike.stream, 3 * i);
+    logits.add(unlike.logits, 3 * i);
+    logitGradients.add(unlike.logitGradients, 3 * i + 2);
+    products.add(forBackward - staying - unlike.logits - unlike.stream, 3 * i);
+    products.add(cost.inputsForWeights, 3 * i + 1);
+    products.add(forWeights - unlike.logitGradients, 3 * i + 2);
+    if (isHere(chunk.stage - 1)) { // from the forward here on; the gradient until the backward behind
+      (isNarrow ? stream : products).add(forwardMessage, 3 * i);
+      sum += std::min(1.0, most) * backwardMessage;
+    }
+  }
+  std::vector<KindLoads> moments = loadsOf(program.moments[device], splitsBackward);
+  for (const LikeValues *values : {&stream, &products, &logits, &logitGradients})
+    sum += Bytes(values->sharedBytes(moments));
   return sum;
 }
 
@@ -202,7 +292,9 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   }
   holdActivations(context, chunks, program, device, memory);
   if (stack.arena) {
-    Bytes held = std::exchange(memory.activations, slotMemory(context, chunks, program, device, memory.host));
+    Bytes slots = context.layout.copiesActivations() ? offloadedSlots(context, chunks, program, device, memory.host)
+                                                     : slotMemory(context, chunks, program, device);
+    Bytes held = std::exchange(memory.activations, slots);
     memory.emptySlots = memory.activations - held;
   }
   memory.workspace = working;

@@ -12,8 +12,11 @@ std::string StageCheck::describeBuffer(size_t stage, int64_t buffer) const {
 }
 
 StageCheck::Content *StageCheck::content(size_t stage, int64_t buffer, int64_t microBatch) {
-  std::vector<Content> &slots = stages[stage].contents[buffer];
-  return &slots[slots.size() == 1 ? 0 : microBatch % int64_t(slots.size())];
+  BufferOp op = stages[stage].buffers[buffer];
+  FlatSymbolRefAttr shared = op.getSharesAttr();
+  std::vector<Content> &slots =
+      stages[stage].contents[shared ? stages[stage].bufferByName.lookup(shared.getAttr()) : buffer];
+  return &slots[slots.size() == 1 ? 0 : op.slotOf(microBatch)];
 }
 
 LogicalResult StageCheck::read() {

@@ -1,5 +1,6 @@
 // plan -> partition: one program per stage, local shapes, explicit collectives and messages.
 #include "ppc/Phases/Phases.h"
+#include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Offload/Passes.h"
 #include "ppc/Transforms/Overlap/Passes.h"
@@ -30,6 +31,7 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bo
   pm.addPass(createOffloadParametersPass());
   pm.addPass(createOffloadActivationsPass());
   pm.addPass(createOffloadOptimizerPass());
+  pm.addPass(createShareSlotsPass());
   pm.addPass(createVerifyProgramPass());
 }
 

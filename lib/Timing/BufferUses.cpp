@@ -14,8 +14,11 @@ BufferUses::BufferUses(ProgramOp program, ProgramSymbols &symbols) : symbols(sym
       numbers[buffer] = buffers.size();
       buffers.push_back(buffer);
       slotCounts.push_back(buffer.hasSlots() ? buffer.getSlotCount() : 0);
+      places.push_back(buffer.getPlaces().value_or(ArrayRef<int64_t>()));
     }
   }
+  for (BufferOp buffer : buffers)
+    owners.push_back(numbers.lookup(symbols.ownerOf(buffer)));
   firstBuffers.push_back(buffers.size());
 }
 
@@ -58,8 +61,9 @@ ArrayRef<BufferUse> BufferUses::of(Operation *action) {
   std::optional<int64_t> microBatch = microBatchOf(action, BufferOp(), symbols); // whichever buffer
   for (BufferUse &use : current)
     if (int64_t slots = slotCounts[use.buffer]) {
+      int64_t number = microBatch.value_or(0);
       use.microBatch = microBatch;
-      use.slot = microBatch.value_or(0) % slots;
+      use.slot = number < int64_t(places[use.buffer].size()) ? places[use.buffer][number] : number % slots;
     }
   return current;
 }

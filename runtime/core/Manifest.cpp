@@ -167,6 +167,28 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, const Device &de
   return buffer;
 }
 
+// Which slots the micro-batches of buffers have where their numbers do not say, and whose these slots are.
+void readPlaces(const Value &value, const Manifest &manifest, Device &device) {
+  if (!value.has("places"))
+    return;
+  std::vector<Value> lists = value.at("places").list(), buffers = value.at("buffers").list();
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Value &item = buffers[i];
+    Buffer &buffer = device.buffers[i];
+    if (item.has("places")) {
+      if (!buffer.hasSlots)
+        item.at("places").fail("a buffer without slots has no places");
+      const Value &list = lists[size_t(item.at("places").integer(0, int64_t(lists.size()) - 1))];
+      for (const Value &place : list.list())
+        buffer.places.push_back(place.integer(0, buffer.slots - 1));
+      if (int64_t(buffer.places.size()) != manifest.microBatches)
+        list.fail(format("%zu places for %lld micro-batches", buffer.places.size(), (long long)manifest.microBatches));
+    }
+    if (item.has("shares"))
+      buffer.shares = int(item.at("shares").integer(0, int64_t(buffers.size()) - 1));
+  }
+}
+
 // The body of a program for GPUs that a routine is.
 void checkBody(const Value &value, const DeviceCode &code, const Routine &routine) {
   int number = code.bodyNamed(routine.entry);
@@ -290,6 +312,7 @@ Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
     device.hostBytes = value.at("host_bytes").integer(0, std::numeric_limits<int64_t>::max() / 4);
   for (const Value &buffer : value.at("buffers").list())
     device.buffers.push_back(readBuffer(buffer, manifest, device));
+  readPlaces(value, manifest, device);
   for (const Value &routine : value.at("routines").list())
     device.routines.push_back(readRoutine(routine, manifest, device));
   for (const Value &stream : value.at("streams").list())
@@ -310,8 +333,8 @@ Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
 
 Manifest readManifest(const Value &top) {
   Manifest manifest;
-  if (top.at("format").integer(0) != 3)
-    top.at("format").fail("this runtime reads format 3 only: compile the program again");
+  if (int64_t format = top.at("format").integer(0); format != 3 && format != 4) // 3: without places
+    top.at("format").fail("this runtime reads formats 3 and 4 only: compile the program again");
   if (int64_t abi = top.at("abi").integer(0); abi != PPCRT_ABI_VERSION)
     top.at("abi").fail(
         format("%lld is the C interface of another version, this runtime has ABI %d: compile the program "

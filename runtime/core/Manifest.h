@@ -56,12 +56,17 @@ struct Buffer {
   int64_t bytes;              // of one slot; all slots lie within the arena, or within the host's memory
   bool hasSlots = false;      // inputs, saved values and messages have slots, other buffers are there once
   int64_t slots = 1;
-  int64_t stride = 0; // bytes from one slot to the next, a multiple of 64, at least `bytes`
-  int64_t order = 0;  // of Role::Saved: its place among the values of the forward pass, where known
-  int parameter = -1; // index into Manifest::parameters for parameter, state and gradient buffers
+  std::vector<int64_t> places; // of micro-batches, which slot each has; empty: by its number
+  int shares = -1;             // index into Device::buffers: in whose slots it lies, by turns; -1: in its own
+  int64_t stride = 0;          // bytes from one slot to the next, a multiple of 64, at least `bytes`
+  int64_t order = 0;           // of Role::Saved: its place among the values of the forward pass, where known
+  int parameter = -1;          // index into Manifest::parameters for parameter, state and gradient buffers
 
   // Where a micro-batch's values begin, in bytes into the memory.
-  int64_t start(int64_t microBatch) const { return offset + microBatch % slots * stride; }
+  int64_t slotOf(int64_t microBatch) const {
+    return places.empty() || microBatch < 0 ? microBatch % slots : places[size_t(microBatch)];
+  }
+  int64_t start(int64_t microBatch) const { return offset + slotOf(microBatch) * stride; }
   int64_t end() const { return offset + (slots - 1) * stride + bytes; }
 };
 
@@ -223,12 +228,11 @@ struct Manifest {
 //   M1 buffers of parameters, states and gradients have the local shape that their cuts give; buffers have slots where
 //      their role asks for it, and only there;
 //   M2 all buffers but scratch and gathered ones, with all their slots, occupy disjoint bytes of the memory, and none
-//   of
-//      these lies on them;
+//      of these lies on them; a buffer that shares has the bytes of the one whose slots it lies in, and as many slots;
 //   M3 every message has one end where it is sent and one where it is received, of equal size, which carry the same
 //      micro-batches, each once, in a step and in an evaluation; an evaluation carries none that a step does not;
-//   M4 no action uses a slot of a buffer for a micro-batch after one has used it for another that came later to it; the
-//      inputs of a micro-batch are loaded before they are used;
+//   M4 no action uses a slot of a buffer for a micro-batch after one has used it for another that came later to it, of
+//      this buffer or of one that shares the slot; the inputs of a micro-batch are loaded before they are used;
 //   M5 an early token that an action takes is one that the routine of that place gives;
 //   M6 devices whose ranks are in one group have the same collectives over it, in the order of their lists;
 //   M7 a routine of a program for GPUs is a body that takes as many arguments as it has buffers, and reaches all of its

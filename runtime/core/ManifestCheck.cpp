@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <map>
 #include <set>
-#include <unordered_set>
+#include <tuple>
+#include <utility>
 
 namespace ppcrt {
 namespace {
@@ -70,9 +71,18 @@ void checkShapes(const Manifest &manifest, size_t deviceIndex) {
 // Routines that run one after the other may share their scratch, and what is gathered is gone after its last use.
 void checkOverlap(const Device &device, size_t deviceIndex) {
   std::vector<size_t> byStart;
-  for (size_t i = 0; i < device.buffers.size(); ++i)
-    if (device.buffers[i].bytes)
+  for (size_t i = 0; i < device.buffers.size(); ++i) {
+    const Buffer &buffer = device.buffers[i];
+    if (buffer.bytes && buffer.shares < 0)
       byStart.push_back(i);
+    if (buffer.shares < 0)
+      continue;
+    const Buffer &owner = device.buffers[size_t(buffer.shares)];
+    if (size_t(buffer.shares) == i || owner.shares >= 0 || buffer.places.empty() || owner.places.empty() ||
+        buffer.offset != owner.offset || buffer.stride != owner.stride || buffer.slots != owner.slots ||
+        buffer.bytes != owner.bytes)
+      fail(deviceIndex, "buffers", i, format("cannot share the slots of buffers[%d], which are others", buffer.shares));
+  }
   std::sort(byStart.begin(), byStart.end(),
             [&](size_t a, size_t b) { return device.buffers[a].offset < device.buffers[b].offset; });
   auto describe = [&](size_t i) {
@@ -96,11 +106,18 @@ void checkOverlap(const Device &device, size_t deviceIndex) {
   }
 }
 
-// Buffers that are used by the same actions and have as many slots: M4 holds for all of them or for none.
+// Buffers that lie in the same slots: of each who uses it, and which slots its micro-batches have.
 struct SlotUse {
+  struct Member {
+    std::vector<bool> users; // loads, routines, messages, collectives, copies: by userOf()
+    std::vector<int64_t> places;
+    bool operator<(const Member &other) const { return std::tie(users, places) < std::tie(other.users, other.places); }
+  };
   int64_t slots;
   bool isInput;
-  std::vector<bool> users; // loads, routines, messages, collectives, copies: by userOf()
+  std::vector<Member> members;
+  // M4 holds for all that are alike or for none.
+  bool operator<(const SlotUse &other) const { return std::tie(slots, members) < std::tie(other.slots, other.members); }
 };
 
 class SlotCheck {
@@ -147,32 +164,48 @@ SlotCheck::SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatc
   for (size_t i = 0; i < device.copies.size(); ++i)
     for (int buffer : {device.copies[i].from, device.copies[i].to})
       users[size_t(buffer)][copies + i] = true;
-  std::set<std::pair<int64_t, std::vector<bool>>> known;
+  std::map<size_t, SlotUse> bySlots; // by the buffer whose they are
   for (size_t i = 0; i < device.buffers.size(); ++i) {
     const Buffer &buffer = device.buffers[i];
-    int64_t slots = std::min(buffer.slots, microBatches);
-    if (buffer.hasSlots && known.emplace(slots, users[i]).second)
-      uses.push_back({slots, buffer.role == Role::Input, users[i]});
+    if (!buffer.hasSlots)
+      continue;
+    size_t owner = buffer.shares < 0 ? i : size_t(buffer.shares);
+    int64_t slots = buffer.places.empty() ? std::min(buffer.slots, microBatches) : buffer.slots;
+    auto use = bySlots.try_emplace(owner, SlotUse{slots, buffer.role == Role::Input, {}}).first;
+    use->second.members.push_back({users[i], buffer.places});
   }
+  std::set<SlotUse> known;
+  for (auto &[owner, use] : bySlots)
+    if (known.insert(use).second)
+      uses.push_back(std::move(use));
 }
 
 void SlotCheck::run(const SlotUse &use, const ActionList &list, const char *name) const {
-  std::vector<int64_t> lastUser(use.slots, -1); // of each slot: the micro-batch that used it last
-  std::unordered_set<int64_t> begun;            // micro-batches that have used a slot
+  struct Holder {
+    size_t member = 0;
+    int64_t microBatch = -1, place = -1; // of the action that used it last
+  };
+  std::vector<Holder> holders(use.slots);     // of slots
+  std::set<std::pair<size_t, int64_t>> begun; // values that have had a slot
   list.forEach([&](int64_t place, const Action &action, int64_t microBatch) {
-    if (microBatch < 0 || !use.users[userOf(action)])
+    if (microBatch < 0)
       return;
-    int64_t &last = lastUser[microBatch % use.slots];
-    if (last == microBatch)
-      return;
-    if (use.isInput && action.kind != ActionKind::Load)
-      fail(deviceIndex, name, place,
-           format("uses inputs of micro-batch %lld that are not loaded", (long long)microBatch));
-    if (!begun.insert(microBatch).second)
-      fail(deviceIndex, name, place,
-           format("micro-batch %lld uses a slot that micro-batch %lld has used since (%lld slots)",
-                  (long long)microBatch, (long long)last, (long long)use.slots));
-    last = microBatch;
+    for (size_t i = 0; i < use.members.size(); ++i) {
+      const SlotUse::Member &member = use.members[i];
+      if (!member.users[userOf(action)])
+        continue;
+      Holder &holder = holders[member.places.empty() ? microBatch % use.slots : member.places[microBatch]];
+      Holder before = std::exchange(holder, {i, microBatch, place});
+      if (before.member == i && before.microBatch == microBatch)
+        continue;
+      if (use.isInput && action.kind != ActionKind::Load)
+        fail(deviceIndex, name, place,
+             format("uses inputs of micro-batch %lld that are not loaded", (long long)microBatch));
+      if (!begun.insert({i, microBatch}).second || before.place == place)
+        fail(deviceIndex, name, place,
+             format("micro-batch %lld uses a slot that micro-batch %lld has used since (%lld slots)",
+                    (long long)microBatch, (long long)before.microBatch, (long long)use.slots));
+    }
   });
 }
 

@@ -10,6 +10,8 @@ namespace ppcrt::cuda {
 
 // Buffers begin at multiples of this in the arena, and so do their slots.
 static constexpr int64_t bufferAlignment = 64;
+// Of one routine: what it runs on other buffers is issued operation by operation.
+static constexpr size_t mostGraphs = 128;
 
 Bodies::Bodies(CudaDevice &cuda, const ppcrt_program &program, const Manifest &manifest, const Device &device)
     : cuda(cuda), code(manifest.code), device(device), kernels(cuda, program, code.kernels), products(cuda) {
@@ -70,8 +72,9 @@ void Bodies::rehearse(RankContext &context, const DeviceMemory &memory) {
 }
 
 void Bodies::makeGraphs(RankContext &context, const DeviceMemory &memory, int64_t microBatches) {
-  for (size_t number = 0; number < device.routines.size(); ++number)
-    for (int64_t microBatch = 0; microBatch < microBatches; ++microBatch) {
+  for (size_t number = 0; number < device.routines.size(); ++number) {
+    size_t before = graphs.size();
+    for (int64_t microBatch = 0; microBatch < microBatches && graphs.size() - before < mostGraphs; ++microBatch) {
       Arguments arguments = argumentsOf(number, memory, microBatch);
       auto [found, isNew] = graphs.try_emplace({number, arguments});
       if (!isNew)
@@ -80,6 +83,7 @@ void Bodies::makeGraphs(RankContext &context, const DeviceMemory &memory, int64_
       runBody(run, bodyOf[number], arguments);
       closeGraph(found->second);
     }
+  }
 }
 
 void Bodies::closeGraph(Recorded &recorded) {

@@ -29,7 +29,7 @@ public:
   // call is done before the first step.
   void rehearse(RankContext &context, const DeviceMemory &memory);
   // Makes graphs of all routines on the buffers of each of the micro-batches, of which those share one whose slots are
-  // the same; run() then launches these.
+  // the same, up to 128 of a routine; run() then launches these.
   void makeGraphs(RankContext &context, const DeviceMemory &memory, int64_t microBatches);
 
 private:

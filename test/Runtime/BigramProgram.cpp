@@ -287,7 +287,7 @@ const ppcrt_entry twoStages[] = {
 std::string bigramManifest(int pp, int dp, int tp) {
   layout = {pp, dp, tp};
   json manifest = {
-      {"format", 3},
+      {"format", 4},
       {"abi", PPCRT_ABI_VERSION},
       {"model", "bigram"},
       {"plan", "schedule: gpipe\n"},

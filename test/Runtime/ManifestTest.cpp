@@ -31,8 +31,8 @@ struct Mistake {
 // Actions of device 0: 0 load 0, forward 0, send 0, 3 load 1, forward 1, send 1, 6 receive 0, backward 0, 8 receive 1,
 // backward 1, 10 update. Of device 1: 0 load 0, receive 0, forward 0, 3 load 1, ...
 const Mistake mistakes[] = {
-    {"/format", "1", "manifest: format: this runtime reads format 3 only: compile the program again"},
-    {"/format", "2", "manifest: format: this runtime reads format 3 only: compile the program again"},
+    {"/format", "1", "manifest: format: this runtime reads formats 3 and 4 only: compile the program again"},
+    {"/format", "2", "manifest: format: this runtime reads formats 3 and 4 only: compile the program again"},
     {"/abi", "1",
      "manifest: abi: 1 is the C interface of another version, this runtime has ABI 4: compile the program again"},
     {"/abi", "2",
@@ -222,6 +222,51 @@ TEST(ManifestTest, MemoryOfTheHostLiesBehindTheArena) {
   EXPECT_EQ(errorOf(manifest.dump()),
             "manifest: devices[0].buffers[0]: bytes 1024 to 4192 do not lie within the memory "
             "of the host of 4096 bytes");
+}
+
+TEST(ManifestTest, PlacesSayWhichSlotsMicroBatchesHave) {
+  json manifest = json::parse(test::bigramManifest(2, 2, 2)), &device = manifest["devices"][0];
+  json &h = device["buffers"][4], &gh = device["buffers"][5];
+  device["places"] = {{1, 0}, {0, 1}};
+  h["places"] = 0;
+  Manifest read = parseManifest(manifest.dump());
+  const Buffer &own = read.devices[0].buffers[4];
+  EXPECT_EQ(own.start(0), own.offset + own.stride);
+  EXPECT_EQ(own.start(1), own.offset);
+  EXPECT_EQ(read.devices[0].buffers[5].start(1), read.devices[0].buffers[5].offset + own.stride);
+
+  gh["places"] = 1, gh["shares"] = 4;
+  EXPECT_EQ(errorOf(manifest.dump()),
+            "manifest: devices[0].buffers[5]: cannot share the slots of buffers[4], which are others");
+  gh["offset"] = h["offset"];
+  EXPECT_EQ(errorOf(manifest.dump()), "manifest: devices[0].step[6]: micro-batch 0 uses a slot that micro-batch 1 has "
+                                      "used since (2 slots)");
+  gh.erase("shares"), gh.erase("places");
+  EXPECT_NE(errorOf(manifest.dump()).find("overlaps"), std::string::npos);
+}
+
+const Mistake placeMistakes[] = {
+    {"/buffers/4/places", "2", "manifest: devices[0].buffers[4].places: expected an integer from 0 to 1, found 2"},
+    {"/buffers/6/places", "0", "manifest: devices[0].buffers[6].places: a buffer without slots has no places"},
+    {"/buffers/4/shares", "10", "manifest: devices[0].buffers[4].shares: expected an integer from 0 to 9, found 10"},
+    {"/buffers/4/shares", "4",
+     "manifest: devices[0].buffers[4]: cannot share the slots of buffers[4], which are others"},
+    {"/places/0", "[0, 2]", "manifest: devices[0].places[0][1]: expected an integer from 0 to 1, found 2"},
+    {"/places/0", "[0]", "manifest: devices[0].places[0]: 1 places for 2 micro-batches"},
+    {"/places/0", "[0, 0]",
+     "manifest: devices[0].step[7]: micro-batch 0 uses a slot that micro-batch 1 has used since (2 slots)"},
+};
+
+TEST(ManifestTest, MistakesOfPlacesNameTheirKey) {
+  json original = json::parse(test::bigramManifest(2, 2, 2));
+  original["devices"][0]["places"] = {{1, 0}, {0, 1}};
+  original["devices"][0]["buffers"][4]["places"] = 0;
+  EXPECT_EQ(errorOf(original.dump()), "no error");
+  for (const Mistake &mistake : placeMistakes) {
+    json manifest = original;
+    manifest[json::json_pointer("/devices/0" + std::string(mistake.pointer))] = json::parse(mistake.value);
+    EXPECT_EQ(errorOf(manifest.dump()), mistake.error) << mistake.pointer << " = " << mistake.value;
+  }
 }
 
 TEST(ManifestTest, MistakesNameTheirKey) {

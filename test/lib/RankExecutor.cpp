@@ -28,7 +28,7 @@ RankExecutor::RankExecutor(ModuleOp module, Arithmetic arithmetic)
       stage.places[buffer.getSymName().str()] = stage.buffers.size();
       stage.buffers.push_back(buffer);
       stage.memory.emplace_back(buffer.getSlotCount());
-      stage.holders.emplace_back(buffer.getSlotCount(), -1);
+      stage.holders.emplace_back(buffer.getSlotCount(), std::pair<int64_t, int64_t>(-1, -1));
     }
   }
 }
@@ -37,10 +37,12 @@ RankTensors *RankExecutor::memory(Stage &stage, StringRef buffer, int64_t microB
   auto found = stage.places.find(buffer.str());
   if (found == stage.places.end())
     return nullptr;
-  std::vector<RankTensors> &slots = stage.memory[found->second];
-  size_t slot = slots.size() == 1 ? 0 : microBatch % slots.size();
   BufferOp op = stage.buffers[found->second];
-  if (!op.hasSlots() || std::exchange(stage.holders[found->second][slot], microBatch) == microBatch)
+  int64_t owner = op.getShares() ? stage.places.at(op.getShares()->str()) : found->second;
+  std::vector<RankTensors> &slots = stage.memory[owner];
+  size_t slot = slots.size() == 1 ? 0 : op.slotOf(microBatch);
+  std::pair<int64_t, int64_t> self(found->second, microBatch);
+  if (!op.hasSlots() || std::exchange(stage.holders[owner][slot], self) == self)
     return &slots[slot];
   // Ids of another micro-batch are wrong numbers; NaN is no id.
   if (op.getRole() != BufferRole::Input || slots[slot].empty())

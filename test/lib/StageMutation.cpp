@@ -94,8 +94,11 @@ private:
       if (slots < 2)
         return std::nullopt;
       for (BufferOp buffer : buffers())
-        if (buffer.hasSlots())
+        if (buffer.hasSlots()) {
           buffer.setSlots(slots - 1);
+          if (auto places = buffer.getPlaces())
+            buffer.setPlaces(llvm::map_to_vector(*places, [&](int64_t place) { return place % (slots - 1); }));
+        }
       return "one slot less than " + std::to_string(slots);
     }
     if (kind == "buffer-name" || kind == "buffer-sharding")

@@ -10,7 +10,8 @@ namespace mlir::ppc::test {
 using namespace ppcrt;
 
 ArrayRef<StringRef> timeMutationKinds() {
-  static const StringRef kinds[] = {"wait", "token", "slot", "offset", "bucket", "stream", "group", "order", "early"};
+  static const StringRef kinds[] = {"wait",   "token",  "slot",  "place", "offset",
+                                    "bucket", "stream", "group", "order", "early"};
   return kinds;
 }
 
@@ -30,10 +31,10 @@ public:
     using Mutation = std::optional<std::string> (TimeMutation::*)();
     static const std::pair<StringRef, Mutation> mutations[] = {
         {"wait", &TimeMutation::dropToken},      {"token", &TimeMutation::changeToken},
-        {"slot", &TimeMutation::changeSlots},    {"offset", &TimeMutation::changeOffset},
-        {"bucket", &TimeMutation::changeBucket}, {"stream", &TimeMutation::changeStream},
-        {"group", &TimeMutation::changeGroup},   {"order", &TimeMutation::changeOrder},
-        {"early", &TimeMutation::changeEarly}};
+        {"slot", &TimeMutation::changeSlots},    {"place", &TimeMutation::changePlaces},
+        {"offset", &TimeMutation::changeOffset}, {"bucket", &TimeMutation::changeBucket},
+        {"stream", &TimeMutation::changeStream}, {"group", &TimeMutation::changeGroup},
+        {"order", &TimeMutation::changeOrder},   {"early", &TimeMutation::changeEarly}};
     for (auto [name, mutation] : mutations)
       if (name == kind)
         if (std::optional<std::string> what = (this->*mutation)())
@@ -66,6 +67,7 @@ private:
   std::optional<std::string> dropToken();
   std::optional<std::string> changeToken();
   std::optional<std::string> changeSlots();
+  std::optional<std::string> changePlaces();
   std::optional<std::string> changeMicroBatch();
   std::optional<std::string> changeOffset();
   std::optional<std::string> changeStride(BufferOp buffer);
@@ -141,7 +143,7 @@ std::optional<std::string> TimeMutation::changeMicroBatch() {
 std::optional<std::string> TimeMutation::changeSlots() {
   if (random() % 3 == 0)
     return changeMicroBatch();
-  auto slotted = buffersWhere([](BufferOp buffer) { return buffer.hasSlots(); });
+  auto slotted = buffersWhere([](BufferOp buffer) { return buffer.hasSlots() && !buffer.getPlaces(); });
   bool isMore = random() % 4 == 0, ofAll = random() % 3 == 0;
   llvm::erase_if(slotted, [&](BufferOp buffer) { return !isMore && buffer.getSlotCount() < 2; });
   if (slotted.empty())
@@ -152,6 +154,39 @@ std::optional<std::string> TimeMutation::changeSlots() {
                      (ofAll ? " and all others" : "");
   for (BufferOp buffer : slotted)
     buffer.setSlots(buffer.getSlotCount() + (isMore ? 1 : -1));
+  return what;
+}
+
+/// A micro-batch of a buffer has another place, or two of them change theirs, or all have those of another buffer.
+std::optional<std::string> TimeMutation::changePlaces() {
+  auto placed = buffersWhere([](BufferOp buffer) { return buffer.getPlaces() && buffer.getSlotCount() > 1; });
+  if (placed.empty())
+    return std::nullopt;
+  BufferOp buffer = pick(placed);
+  SmallVector<int64_t> places(*buffer.getPlaces());
+  size_t first = random() % places.size(), second = random() % places.size();
+  std::string what;
+  switch (random() % 3) {
+  case 0:
+    std::swap(places[first], places[second]);
+    what = "exchanged places of micro-batches " + std::to_string(first) + " and " + std::to_string(second);
+    break;
+  case 1:
+    places[first] = (places[first] + 1 + random() % (buffer.getSlotCount() - 1)) % buffer.getSlotCount();
+    what = "another place of micro-batch " + std::to_string(first);
+    break;
+  default: {
+    BufferOp other = pick(placed);
+    if (other.getSlotCount() != buffer.getSlotCount())
+      return std::nullopt;
+    places.assign(other.getPlaces()->begin(), other.getPlaces()->end());
+    what = "the places of " + describe(other);
+  }
+  }
+  if (ArrayRef(places) == *buffer.getPlaces())
+    return std::nullopt;
+  what += " in " + describe(buffer);
+  buffer.setPlaces(places);
   return what;
 }
 

@@ -8,9 +8,10 @@
 
 namespace mlir::ppc::test {
 
-/// wait (a token is not waited for), token (another one is), slot (number of slots, micro-batch), offset (place and
-/// stride in the arena), bucket (what a collective works on and how), stream, group, order,
-/// early (with what code finishes before its end, when it says so, which early token is waited for).
+/// wait (a token is not waited for), token (another one is), slot (number of slots, micro-batch), place (slots of
+/// micro-batches where the program says them), offset (offset and stride in the arena), bucket (what a collective works
+/// on and how), stream, group, order, early (with what code finishes before its end, when it says so, which early token
+/// is waited for).
 ArrayRef<StringRef> timeMutationKinds();
 
 /// Changes one place of the ppcrt.program of `module` by a mistake of `kind`. What was done, or nothing when there is

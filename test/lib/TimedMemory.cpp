@@ -18,7 +18,8 @@ std::string MemoryLayout::read(DeviceOp device) {
                       0,
                       int64_t(buffer.getSlots().value_or(1)),
                       type.getNumElements(),
-                      int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8))};
+                      int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)),
+                      buffer.getPlaces().value_or(ArrayRef<int64_t>())};
     bool ownMemory = !buffer.getMemory() || *buffer.getMemory() == Memory::Device;
     if (ownMemory && buffer.getOffset()) {
       place.offset = *buffer.getOffset();
@@ -43,12 +44,24 @@ std::string MemoryLayout::read(DeviceOp device) {
     end = std::max(end, last);
   }
   end = std::max(end, arena.value_or(0));
+  std::vector<BufferPlace *> sharing; // which nothing has laid out
   for (BufferPlace &place : places) {
     if (place.offset >= 0)
       continue;
+    if (BufferOp(place.buffer).getShares()) {
+      sharing.push_back(&place);
+      continue;
+    }
     place.offset = llvm::alignTo(end, 64);
     place.stride = llvm::alignTo(place.bytes(), 64);
     end = place.begin(place.slots);
+  }
+  for (BufferPlace *place : sharing) {
+    const BufferPlace *owner = find(*BufferOp(place->buffer).getShares());
+    if (!owner || owner->slots < place->slots || owner->offset < 0)
+      return "@" + BufferOp(place->buffer).getSymName().str() + " shares slots that are not there";
+    place->offset = owner->offset;
+    place->stride = owner->stride;
   }
   end = llvm::alignTo(end, 64);
   return "";

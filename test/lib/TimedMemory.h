@@ -14,9 +14,12 @@ struct BufferPlace {
   ppcrt::BufferOp buffer;
   int64_t offset, stride, slots;
   int64_t elements, elementBytes; ///< of one slot
+  ArrayRef<int64_t> places;       ///< of micro-batches; empty: by their numbers
 
   int64_t bytes() const { return elements * elementBytes; }
-  int64_t slotOf(int64_t microBatch) const { return microBatch % slots; }
+  int64_t slotOf(int64_t microBatch) const {
+    return microBatch < int64_t(places.size()) ? places[microBatch] : microBatch % slots;
+  }
   int64_t begin(int64_t slot) const { return offset + slot * stride; }
 };
 

@@ -111,7 +111,7 @@ public:
       return;
     std::optional<int64_t> slot;
     if (buffer.hasSlots())
-      slot = microBatch.value_or(0) % buffer.getSlotCount();
+      slot = buffer.slotOf(microBatch.value_or(0));
     for (Access &known : accesses)
       if (known.buffer == buffer && known.slot == slot) {
         known.isRead |= isRead, known.isWrite |= isWrite;
@@ -152,7 +152,7 @@ void RunOp::getAccesses(ProgramSymbols &symbols, SmallVectorImpl<Access> &access
       return;
     std::optional<int64_t> slot;
     if (buffer.hasSlots())
-      slot = getMicroBatch().value_or(0) % buffer.getSlotCount();
+      slot = buffer.slotOf(getMicroBatch().value_or(0));
     places[name] = accesses.size();
     accesses.push_back({buffer, slot, isRead, isWrite, std::nullopt});
   };

@@ -121,6 +121,13 @@ int64_t BufferOp::getBytes() {
   return getBufferType().getNumElements() * llvm::divideCeil(getBufferType().getElementTypeBitWidth(), 8);
 }
 
+int64_t BufferOp::slotOf(int64_t microBatch) {
+  std::optional<ArrayRef<int64_t>> places = getPlaces();
+  if (places && microBatch < int64_t(places->size()))
+    return (*places)[microBatch];
+  return microBatch % getSlotCount();
+}
+
 std::string BufferOp::describe() {
   std::string name = getName().value_or("").str(), role = stringifyBufferRole(getRole()).str();
   switch (getRole()) {
@@ -143,6 +150,24 @@ int64_t DeviceOp::getHostBytes() {
           std::max(end, int64_t(*buffer.getOffset()) +
                             int64_t(buffer.getStride().value_or(0)) * (buffer.getSlotCount() - 1) + buffer.getBytes());
   return end;
+}
+
+// buffer_c7
+static LogicalResult verifyPlaces(BufferOp buffer) {
+  std::optional<ArrayRef<int64_t>> places = buffer.getPlaces();
+  if (!places)
+    return success();
+  if (!buffer.hasSlots())
+    return buffer.emitOpError("has places but no slots");
+  auto program = buffer->getParentOfType<ProgramOp>();
+  if (program && int64_t(places->size()) != int64_t(program.getMicroBatches()))
+    return buffer.emitOpError() << "has places of " << places->size() << " micro-batches of "
+                                << program.getMicroBatches();
+  for (auto [microBatch, place] : llvm::enumerate(*places))
+    if (place < 0 || place >= buffer.getSlotCount())
+      return buffer.emitOpError() << "has micro-batch " << microBatch << " in slot " << place << " of "
+                                  << buffer.getSlotCount();
+  return success();
 }
 
 LogicalResult BufferOp::verify() {
@@ -182,7 +207,7 @@ LogicalResult BufferOp::verify() {
   if (role == BufferRole::Scratch &&
       (getBufferType().getRank() != 1 || !getBufferType().getElementType().isInteger(8))) // buffer_c6
     return emitOpError() << "is scratch, which is bytes, found " << getBufferType();
-  return success();
+  return verifyPlaces(*this);
 }
 
 bool ppcrt::isOfStep(RoutineKind kind) {
@@ -234,15 +259,42 @@ LogicalResult RoutineOp::verify() {
   return success();
 }
 
+// buffer_c8
+static LogicalResult verifyShares(const ProgramSymbols &symbols, DeviceOp device, BufferOp buffer) {
+  FlatSymbolRefAttr name = buffer.getSharesAttr();
+  if (!name)
+    return success();
+  BufferOp other = symbols.buffer(device, name.getAttr());
+  if (!other || other == buffer)
+    return buffer.emitOpError() << "shares " << name << ", which is no other buffer of its device";
+  auto error = [&] {
+    InFlightDiagnostic error = buffer.emitOpError() << "shares " << name;
+    error.attachNote(other.getLoc()) << "the other buffer";
+    return error;
+  };
+  if (!buffer.getPlaces() || !other.getPlaces())
+    return error() << ", but not both say places";
+  if (other.getShares())
+    return error() << ", which shares another one itself";
+  if (buffer.getSlotCount() != other.getSlotCount() || buffer.getBytes() != other.getBytes() ||
+      (buffer.getMemory() == Memory::Host) != (other.getMemory() == Memory::Host))
+    return error() << ", which has other slots";
+  return success();
+}
+
 // All names of a program, once: looking each up by itself would read the device again for every buffer.
 LogicalResult ProgramOp::verifyRegions() {
   ProgramSymbols symbols(*this);
   auto module = cast<ModuleOp>((*this)->getParentOp());
   mlir::SymbolTable functions(module);
-  for (DeviceOp device : getDevices())
+  for (DeviceOp device : getDevices()) {
+    for (auto buffer : device.getBody().front().getOps<BufferOp>())
+      if (failed(verifyShares(symbols, device, buffer)))
+        return failure();
     for (auto routine : device.getBody().front().getOps<RoutineOp>())
       if (failed(verifyRoutine(symbols, functions, routine)))
         return failure();
+  }
   DenseMap<Attribute, MessageOp> arrivals;
   for (auto message : getBody().front().getOps<MessageOp>()) {
     if (failed(verifyMessage(symbols, message)))

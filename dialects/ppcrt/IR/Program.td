@@ -122,8 +122,9 @@ def PpcRt_StreamOp : PpcRt_Op<"stream", [Symbol, HasParent<"DeviceOp">]> {
 def PpcRt_BufferOp : PpcRt_Op<"buffer", [Symbol, HasParent<"DeviceOp">]> {
   let summary = "memory of a device, of a fixed type";
   let description = [{
-    A buffer with `slots` exists once for each slot: micro-batch m uses slot m modulo their number. One without is the same for
-    all micro-batches. `role` says who fills it and how long it is kept; `name` is that of the parameter, state's parameter,
+    A buffer with `slots` exists once for each slot: micro-batch m uses slot m modulo their number, or the m-th of `places` where there
+    are some. What `shares` another buffer lies in the slots of that one: each slot is in turns one's and the other's. One without slots
+    is the same for all micro-batches. `role` says who fills it and how long it is kept; `name` is that of the parameter, state's parameter,
     input, scalar or metric, or where a saved value comes from; `state` which state of the optimizer it is. A buffer that
     holds a block of a logical tensor says of which type (`of`) and by which axes it is cut (`sharding`); a parameter says how it
     is initialised (`init`); a saved value its place in the order in which a micro-batch computes values (`order`). `memory`
@@ -134,19 +135,24 @@ def PpcRt_BufferOp : PpcRt_Op<"buffer", [Symbol, HasParent<"DeviceOp">]> {
     values and messages have slots, at least one; parameters, states, gradients, accumulators, scalars, metrics and prepared
     values have none. C3: only parameters have an `init`. C4: offsets are not negative, a stride comes with slots and is at least
     the size. C5: a sharding has nothing pending, and one entry per dimension; the type is the local one of `of` under it.
-    C6: scratch is bytes.
+    C6: scratch is bytes. C7: places come with slots, are as many as the program has micro-batches, and each is one of the slots.
+    C8: what shares has places, as has the buffer that it shares; that is of the same device and memory, shares no other one, and has as
+    many slots of as many bytes (of a program, which is looked at as a whole).
 
     Example: `ppcrt.buffer @w parameter "lm_head.weight" : memref<32x64xf32> of tensor<64x64xf32> sharding <[{tp}, {} ]>
-    init <normal, 0.02> offset 0`, `ppcrt.buffer @h saved : memref<2x32x64xf32> slots 2`
+    init <normal, 0.02> offset 0`, `ppcrt.buffer @h saved : memref<2x32x64xf32> slots 2`,
+    `ppcrt.buffer @k saved : memref<2x32x64xf32> slots 2 places [1, 0, 0, 1] shares @h`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, PpcRt_BufferRoleAttr:$role, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<StrAttr>:$state, TypeAttrOf<AnyStaticShapeMemRef>:$type,
                        OptionalAttr<TypeAttrOf<AnyRankedTensor>>:$logical, OptionalAttr<Ppc_ShardingAttr>:$sharding,
                        OptionalAttr<Ppc_InitAttr>:$init, OptionalAttr<I64Attr>:$order, OptionalAttr<I64Attr>:$slots,
+                       OptionalAttr<DenseI64ArrayAttr>:$places, OptionalAttr<FlatSymbolRefAttr>:$shares,
                        OptionalAttr<PpcRt_MemoryAttr>:$memory, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
   let assemblyFormat = [{
     $sym_name $role ($name^)? (`state` $state^)? `:` $type (`of` $logical^)? (`sharding` $sharding^)? (`init` $init^)?
-    (`order` $order^)? (`slots` $slots^)? (`memory` $memory^)? (`offset` $offset^)? (`stride` $stride^)? attr-dict
+    (`order` $order^)? (`slots` $slots^)? (`places` $places^)? (`shares` $shares^)?
+    (`memory` $memory^)? (`offset` $offset^)? (`stride` $stride^)? attr-dict
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "BufferRole":$role, "::mlir::MemRefType":$type), [{
     Properties &properties = $_state.getOrAddProperties<Properties>();
@@ -165,6 +171,8 @@ def PpcRt_BufferOp : PpcRt_Op<"buffer", [Symbol, HasParent<"DeviceOp">]> {
     int64_t getBytes();
     int64_t getSlotCount() { return getSlots().value_or(1); }
     bool hasSlots() { return getSlots().has_value(); }
+    /// The one of a micro-batch; 0 where there is none.
+    int64_t slotOf(int64_t microBatch);
     /// Whether it adds up values of micro-batches, from zero.
     bool isSum() { return getRole() == BufferRole::Gradient || getRole() == BufferRole::Accumulator; }
     /// "parameter w", "m of w", "gradient of w", "scalar step", "loss", "saved x"; for messages to people, and the names

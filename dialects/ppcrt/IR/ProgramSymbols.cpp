@@ -24,6 +24,11 @@ MessageOp ProgramSymbols::message(StringAttr name) const { return dyn_cast_or_nu
 BufferOp ProgramSymbols::buffer(DeviceOp device, StringAttr name) const {
   return dyn_cast_or_null<BufferOp>(inner.lookup({device, name}));
 }
+BufferOp ProgramSymbols::ownerOf(BufferOp buffer) const {
+  FlatSymbolRefAttr shared = buffer.getSharesAttr();
+  BufferOp owner = shared ? this->buffer(cast<DeviceOp>(buffer->getParentOp()), shared.getAttr()) : BufferOp();
+  return owner ? owner : buffer;
+}
 RoutineOp ProgramSymbols::routine(DeviceOp device, StringAttr name) const {
   return dyn_cast_or_null<RoutineOp>(inner.lookup({device, name}));
 }

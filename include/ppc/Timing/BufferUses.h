@@ -25,14 +25,18 @@ public:
   ArrayRef<ppcrt::BufferOp> getBuffers() const { return buffers; }
   /// Of the device at that place: [first, first of the next).
   uint32_t firstBuffer(size_t device) const { return firstBuffers[device]; }
+  /// The buffer in whose slots that one lies: the one that it shares, or itself.
+  uint32_t ownerOf(uint32_t buffer) const { return owners[buffer]; }
   /// What `action` uses, in the order in which it does; valid until the next call.
   ArrayRef<BufferUse> of(Operation *action);
 
 private:
   ppcrt::ProgramSymbols &symbols;
   std::vector<ppcrt::BufferOp> buffers;
-  std::vector<int64_t> slotCounts;    ///< by buffer; 0: it has none
-  std::vector<uint32_t> firstBuffers; ///< by device, and one more
+  std::vector<int64_t> slotCounts;       ///< by buffer; 0: it has none
+  std::vector<ArrayRef<int64_t>> places; ///< by buffer; empty: it says none
+  std::vector<uint32_t> owners;          ///< by buffer
+  std::vector<uint32_t> firstBuffers;    ///< by device, and one more
   DenseMap<Operation *, uint32_t> numbers;
   DenseMap<Operation *, std::vector<BufferUse>> known; ///< by routine, for loads by device; micro-batch 0
   std::vector<BufferUse> current;

@@ -54,6 +54,7 @@ private:
     int64_t begin, end;
   };
   void place(uint32_t number, BufferOp buffer);
+  void placeSharing();
   void placeOnHost();
   bool mayShare(const Placed &placed, uint32_t number, BufferOp buffer) const;
   SmallVector<std::pair<uint32_t, BufferOp>> scratchByStream();
@@ -129,7 +130,7 @@ void ArenaLayout::run() {
     SmallVector<std::pair<uint32_t, BufferOp>> own;
     for (bool slots : {false, true})
       for (auto [number, buffer] : llvm::enumerate(device.getBody().front().getOps<BufferOp>()))
-        if (buffer.hasSlots() == slots && buffer.getMemory() != Memory::Host &&
+        if (buffer.hasSlots() == slots && buffer.getMemory() != Memory::Host && !buffer.getShares() &&
             buffer.getRole() != BufferRole::Scratch && isGoneAfterUse(buffer) == shares)
           own.push_back({firstBuffer + number, buffer});
     if (shares) // small ones fit into what large ones leave, not the other way round
@@ -143,13 +144,24 @@ void ArenaLayout::run() {
     place(number, buffer);
   device.setArena(end);
   placeOnHost();
+  placeSharing();
+}
+
+/// Where what they share lies.
+void ArenaLayout::placeSharing() {
+  for (auto buffer : device.getBody().front().getOps<BufferOp>())
+    if (FlatSymbolRefAttr shared = buffer.getSharesAttr()) {
+      BufferOp owner = device.buffer(shared.getAttr());
+      buffer.setOffset(*owner.getOffset());
+      buffer.setStride(*owner.getStride());
+    }
 }
 
 /// Nothing there shares bytes: all of it is kept, or is in slots.
 void ArenaLayout::placeOnHost() {
   int64_t next = 0;
   for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
-    if (buffer.getMemory() != Memory::Host)
+    if (buffer.getMemory() != Memory::Host || buffer.getShares())
       continue;
     int64_t stride = llvm::alignTo(buffer.getBytes(), alignment);
     buffer.setOffset(next);

@@ -11,8 +11,12 @@ using namespace ppcrt;
 
 namespace {
 
-/// What lies in a slot: the value of a micro-batch, by its number, or one of the whole step.
+/// What lies in a slot: the value of a micro-batch, by its number and that of its buffer, as several may share the
+/// slot; or one of the whole step.
 constexpr int64_t kOfStep = -2;
+int64_t valueOf(const BufferUse &use) { return use.microBatch ? int64_t(use.buffer) << 32 | *use.microBatch : kOfStep; }
+int64_t microBatchOf(int64_t content) { return content & UINT32_MAX; }
+uint32_t bufferOf(int64_t content) { return uint32_t(content >> 32); }
 
 class ProgramTime {
 public:
@@ -28,6 +32,7 @@ private:
   LogicalResult checkSum(uint32_t activity, const BufferUse &use);
   InFlightDiagnostic conflict(uint32_t activity, uint32_t earlier, const BufferUse &use);
   Operation *op(uint32_t activity) { return events.getActivities()[activity].op; }
+  size_t placeOf(const BufferUse &use) const { return firstSlot[uses.ownerOf(use.buffer)] + use.slot; }
 
   const StepEvents &events;
   BufferUses &uses;
@@ -90,9 +95,8 @@ LogicalResult ProgramTime::communicate(uint32_t activity, uint32_t group, Clock 
 }
 
 InFlightDiagnostic ProgramTime::conflict(uint32_t activity, uint32_t earlier, const BufferUse &use) {
-  bool wasWritten = llvm::any_of(uses.of(op(earlier)), [&](const BufferUse &other) {
-    return other.buffer == use.buffer && other.slot == use.slot && other.isWrite;
-  });
+  bool wasWritten = llvm::any_of(
+      uses.of(op(earlier)), [&](const BufferUse &other) { return placeOf(other) == placeOf(use) && other.isWrite; });
   InFlightDiagnostic error = op(activity)->emitOpError()
                              << "may " << (use.isWrite ? "write " : "read ")
                              << describeSlot(uses.getBuffers()[use.buffer], use.slot) << " while it is still being "
@@ -102,7 +106,7 @@ InFlightDiagnostic ProgramTime::conflict(uint32_t activity, uint32_t earlier, co
 }
 
 LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock ended) {
-  size_t place = firstSlot[use.buffer] + use.slot;
+  size_t place = placeOf(use);
   BufferOp buffer = uses.getBuffers()[use.buffer];
   BufferUse kept = use; // messages ask for the uses of others
   if (std::optional<uint32_t> earlier = places.add(place, events.endOfUse(activity, use.early), ended, use.isWrite))
@@ -112,7 +116,7 @@ LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock en
   if ((use.isRead && failed(checkContent(activity, kept))) || (buffer.isSum() && failed(checkSum(activity, kept))))
     return failure();
   if (use.isWrite)
-    places.setContent(place, use.microBatch.value_or(kOfStep));
+    places.setContent(place, valueOf(kept));
   return success();
 }
 
@@ -134,9 +138,9 @@ LogicalResult ProgramTime::checkSum(uint32_t activity, const BufferUse &use) {
 }
 
 LogicalResult ProgramTime::checkContent(uint32_t activity, const BufferUse &use) {
-  size_t place = firstSlot[use.buffer] + use.slot;
+  size_t place = placeOf(use);
   BufferOp buffer = uses.getBuffers()[use.buffer];
-  int64_t found = places.content(place), wanted = use.microBatch.value_or(found);
+  int64_t found = places.content(place), wanted = use.microBatch ? valueOf(use) : found;
   if (found != UseOrder::kNothing && found == wanted)
     return success();
   InFlightDiagnostic error = op(activity)->emitOpError() << "reads " << describeSlot(buffer, use.slot);
@@ -147,7 +151,12 @@ LogicalResult ProgramTime::checkContent(uint32_t activity, const BufferUse &use)
     error.attachNote(buffer.getLoc()) << "the buffer";
     return error;
   }
-  error << ", which by then holds that of micro-batch " << found;
+  bool isOfStep = found == kOfStep;
+  if (!isOfStep && bufferOf(found) != use.buffer)
+    error << ", which by then holds @" << BufferOp(uses.getBuffers()[bufferOf(found)]).getSymName()
+          << " of micro-batch " << microBatchOf(found);
+  else
+    error << ", which by then holds that of micro-batch " << (isOfStep ? kOfStep : microBatchOf(found));
   if (std::optional<uint32_t> writer = places.writer(place))
     error.attachNote(op(*writer)->getLoc()) << "written here: " << events.describe(*writer);
   return error;

@@ -115,8 +115,16 @@ private:
   const StepEvents &events;
   BufferUses &uses;
   const ArenaCells &cells;
-  UseOrder places; ///< by cell; what lies there is a slot
+  UseOrder places; ///< by cell; what lies there is a slot, and of which micro-batch
 };
+
+/// What lies in a cell, as a number: a slot, and the micro-batch whose value it is; none of what is one number or of
+/// which the action does not say.
+int64_t contentOf(size_t slot, std::optional<int64_t> microBatch) {
+  return int64_t(slot) << 24 | (microBatch ? *microBatch + 1 : 0);
+}
+size_t slotOf(int64_t content) { return content >> 24; }
+int64_t microBatchOf(int64_t content) { return (content & ((1 << 24) - 1)) - 1; }
 
 bool isThereFromBeginning(BufferOp buffer) {
   return buffer.isSum() ||
@@ -133,11 +141,11 @@ LogicalResult ArenaCheck::begin() {
     for (size_t cell : cells.cells(slot)) {
       if (int64_t other = places.content(cell); other != UseOrder::kNothing) {
         InFlightDiagnostic error = buffer.emitOpError() << "shares byte " << cells.offset(cell) << " of the arena with "
-                                                        << cells.describe(other) << "; a step begins with both";
-        error.attachNote(BufferOp(uses.getBuffers()[cells.bufferOf(other)]).getLoc()) << "the other buffer";
+                                                        << cells.describe(slotOf(other)) << "; a step begins with both";
+        error.attachNote(BufferOp(uses.getBuffers()[cells.bufferOf(slotOf(other))]).getLoc()) << "the other buffer";
         return error;
       }
-      places.setContent(cell, slot);
+      places.setContent(cell, contentOf(slot, std::nullopt));
     }
   }
   return success();
@@ -177,16 +185,20 @@ LogicalResult ArenaCheck::use(uint32_t activity, const BufferUse &use, Clock end
   for (size_t cell : cells.cells(slot)) {
     if (std::optional<uint32_t> earlier = places.add(cell, events.endOfUse(activity, use.early), ended, use.isWrite))
       return conflict(activity, slot, cell, *earlier);
-    int64_t found = places.content(cell);
-    if (use.isRead && found != UseOrder::kNothing && found != int64_t(slot)) {
-      InFlightDiagnostic error = op(activity)->emitOpError()
-                                 << "reads " << cells.describe(slot) << ", over which " << cells.describe(found)
-                                 << " has been written, at byte " << cells.offset(cell) << " of the arena";
+    int64_t found = places.content(cell), own = contentOf(slot, use.microBatch);
+    bool isOther = slotOf(found) != slot || (use.microBatch && microBatchOf(found) >= 0 && found != own);
+    if (use.isRead && found != UseOrder::kNothing && isOther) {
+      InFlightDiagnostic error = op(activity)->emitOpError() << "reads " << cells.describe(slot);
+      if (slotOf(found) == slot)
+        error << " for micro-batch " << *use.microBatch << ", over which micro-batch " << microBatchOf(found);
+      else
+        error << ", over which " << cells.describe(slotOf(found));
+      error << " has been written, at byte " << cells.offset(cell) << " of the arena";
       noteWriter(error, cell);
       return error;
     }
     if (use.isWrite)
-      places.setContent(cell, slot);
+      places.setContent(cell, own);
   }
   return success();
 }
@@ -199,8 +211,8 @@ LogicalResult ArenaCheck::end() {
       continue;
     size_t slot = cells.number(number, 0);
     for (size_t cell : cells.cells(slot))
-      if (int64_t found = places.content(cell); found != UseOrder::kNothing && found != int64_t(slot)) {
-        InFlightDiagnostic error = buffer.emitOpError() << "is kept, but at the end " << cells.describe(found)
+      if (int64_t found = places.content(cell); found != UseOrder::kNothing && slotOf(found) != slot) {
+        InFlightDiagnostic error = buffer.emitOpError() << "is kept, but at the end " << cells.describe(slotOf(found))
                                                         << " lies at byte " << cells.offset(cell) << " of the arena";
         noteWriter(error, cell);
         return error;

@@ -22,6 +22,10 @@ ppcrt.program @train grid <pp = 2, dp = 2> micro_batches 4 {
     ppcrt.buffer @h saved "layer" : memref<8xf32> order 3 slots 2 offset 64 stride 64
     // CHECK: ppcrt.buffer @spilled saved : memref<8xf32> slots 4 memory host
     ppcrt.buffer @spilled saved : memref<8xf32> slots 4 memory host
+    // CHECK: ppcrt.buffer @a saved : memref<8xf32> slots 3 places [0, 1, 2, 0]
+    ppcrt.buffer @a saved : memref<8xf32> slots 3 places [0, 1, 2, 0]
+    // CHECK: ppcrt.buffer @b saved : memref<8xf32> slots 3 places [2, 2, 1, 1] shares @a offset 128 stride 64
+    ppcrt.buffer @b saved : memref<8xf32> slots 3 places [2, 2, 1, 1] shares @a offset 128 stride 64
     ppcrt.buffer @g message : memref<8xf32> slots 2
     ppcrt.buffer @dw gradient "w" : memref<2x4xf32>
     ppcrt.buffer @loss metric "loss" : memref<f32>

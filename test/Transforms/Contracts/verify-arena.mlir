@@ -251,3 +251,102 @@ module {
     return
   }
 }
+
+// -----
+
+// Sound: what weight gradients wait for lies in places of what backward reads.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 arena 256 {
+      ppcrt.stream @compute
+      ppcrt.buffer @a saved : memref<16xf32> slots 2 places [0, 0] offset 0 stride 64
+      ppcrt.buffer @b saved : memref<16xf32> slots 2 places [1, 1] shares @a offset 0 stride 64
+      ppcrt.buffer @s0 scratch : memref<64xi8> offset 128
+      ppcrt.routine @f0 forward code @forward reads [] writes [@a] scratch @s0
+      ppcrt.routine @b0 backward code @backward reads [@a] writes [@b] scratch @s0
+      ppcrt.routine @w0 weight_gradient code @weight reads [@b] writes [] scratch @s0
+      ppcrt.step {
+        %0 = ppcrt.run @f0 micro_batch 0 on @compute
+        %1 = ppcrt.run @b0 micro_batch 0 on @compute
+        %2 = ppcrt.run @f0 micro_batch 1 on @compute
+        %3 = ppcrt.run @w0 micro_batch 0 on @compute
+        %4 = ppcrt.run @b0 micro_batch 1 on @compute
+        %5 = ppcrt.run @w0 micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @forward(%a: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+  func.func @backward(%a: memref<16xf32>, %b: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+  func.func @weight(%b: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "weight_gradient"} {
+    return
+  }
+}
+
+// -----
+
+// C4: over the value of another buffer, whose place it is still.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 arena 256 {
+      ppcrt.stream @compute
+      ppcrt.buffer @a saved : memref<16xf32> slots 2 places [0, 1] offset 0 stride 64
+      ppcrt.buffer @b saved : memref<16xf32> slots 2 places [1, 0] shares @a offset 0 stride 64
+      ppcrt.buffer @s0 scratch : memref<64xi8> offset 128
+      ppcrt.routine @f0 forward code @forward reads [] writes [@a] scratch @s0
+      ppcrt.routine @b0 backward code @backward reads [@a] writes [@b] scratch @s0
+      ppcrt.routine @w0 weight_gradient code @weight reads [@b] writes [] scratch @s0
+      ppcrt.step {
+        %0 = ppcrt.run @f0 micro_batch 0 on @compute
+        %1 = ppcrt.run @b0 micro_batch 0 on @compute
+        // expected-note @below {{written here: run of @f0, micro-batch 1, on device 0}}
+        %2 = ppcrt.run @f0 micro_batch 1 on @compute
+        // expected-error @below {{reads slot 1 of @b (saved), over which slot 1 of @a (saved) has been written, at byte 64 of the arena}}
+        %3 = ppcrt.run @w0 micro_batch 0 on @compute
+        %4 = ppcrt.run @b0 micro_batch 1 on @compute
+        %5 = ppcrt.run @w0 micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @forward(%a: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+  func.func @backward(%a: memref<16xf32>, %b: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+  func.func @weight(%b: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "weight_gradient"} {
+    return
+  }
+}
+
+// -----
+
+// C4: over that of another micro-batch.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 arena 256 {
+      ppcrt.stream @compute
+      ppcrt.buffer @a saved : memref<16xf32> slots 2 places [1, 1] offset 0 stride 64
+      ppcrt.buffer @s0 scratch : memref<64xi8> offset 128
+      ppcrt.routine @f0 forward code @forward reads [] writes [@a] scratch @s0
+      ppcrt.routine @b0 backward code @backward reads [@a] writes [] scratch @s0
+      ppcrt.step {
+        %0 = ppcrt.run @f0 micro_batch 0 on @compute
+        // expected-note @below {{written here: run of @f0, micro-batch 1, on device 0}}
+        %1 = ppcrt.run @f0 micro_batch 1 on @compute
+        // expected-error @below {{reads slot 1 of @a (saved) for micro-batch 0, over which micro-batch 1 has been written, at byte 64 of the arena}}
+        %2 = ppcrt.run @b0 micro_batch 0 on @compute
+        %3 = ppcrt.run @b0 micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @forward(%a: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+  func.func @backward(%a: memref<16xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+}

@@ -289,3 +289,73 @@ module {
     return %w : tensor<4xf32>
   }
 }
+
+// -----
+
+// Sound: two stages have their values in the places of each other by turns.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @a saved : memref<4xf32> slots 2 places [0, 0]
+      ppcrt.buffer @b saved : memref<4xf32> slots 2 places [1, 1] shares @a
+      ppcrt.routine @f0 forward code @make reads [] writes [@a]
+      ppcrt.routine @f1 forward chunk 1 code @make reads [] writes [@b]
+      ppcrt.routine @b0 backward code @use reads [@a] writes []
+      ppcrt.routine @b1 backward chunk 1 code @use reads [@b] writes []
+      ppcrt.step {
+        %0 = ppcrt.run @f0 micro_batch 0 on @compute
+        %1 = ppcrt.run @f1 micro_batch 0 on @compute
+        %2 = ppcrt.run @b0 micro_batch 0 on @compute
+        %3 = ppcrt.run @f0 micro_batch 1 on @compute
+        %4 = ppcrt.run @b1 micro_batch 0 on @compute
+        %5 = ppcrt.run @f1 micro_batch 1 on @compute
+        %6 = ppcrt.run @b1 micro_batch 1 on @compute
+        %7 = ppcrt.run @b0 micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+}
+
+// -----
+
+// C8: a value lies in the place of another stage that is still read.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @a saved : memref<4xf32> slots 2 places [0, 0]
+      ppcrt.buffer @b saved : memref<4xf32> slots 2 places [0, 1] shares @a
+      ppcrt.routine @f0 forward code @make reads [] writes [@a]
+      ppcrt.routine @f1 forward chunk 1 code @make reads [] writes [@b]
+      ppcrt.routine @b0 backward code @use reads [@a] writes []
+      ppcrt.routine @b1 backward chunk 1 code @use reads [@b] writes []
+      ppcrt.step {
+        %0 = ppcrt.run @f0 micro_batch 0 on @compute
+        // expected-note @below {{written here: run of @f1, micro-batch 0, on device 0}}
+        %1 = ppcrt.run @f1 micro_batch 0 on @compute
+        // expected-error @below {{reads slot 0 of @a (saved) for micro-batch 0, which by then holds @b of micro-batch 0}}
+        %2 = ppcrt.run @b0 micro_batch 0 on @compute
+        %3 = ppcrt.run @f0 micro_batch 1 on @compute
+        %4 = ppcrt.run @b1 micro_batch 0 on @compute
+        %5 = ppcrt.run @f1 micro_batch 1 on @compute
+        %6 = ppcrt.run @b1 micro_batch 1 on @compute
+        %7 = ppcrt.run @b0 micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+}

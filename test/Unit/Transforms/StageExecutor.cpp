@@ -54,12 +54,14 @@ SmallVector<ReferenceTensor> StageExecutor::get(BufferRole role, StringRef name,
 func::FuncOp StageExecutor::codeOf(RoutineOp routine) { return module.lookupSymbol<func::FuncOp>(routine.getCode()); }
 
 ReferenceTensor &StageExecutor::memory(Stage &stage, StringRef buffer, int64_t microBatch) {
-  std::vector<ReferenceTensor> &slots = stage.memory.at(buffer.str());
-  size_t slot = microBatch % slots.size();
   BufferOp op = stage.device.buffer(StringAttr::get(module.getContext(), buffer));
+  std::string owner = op.getShares().value_or(buffer).str();
+  std::vector<ReferenceTensor> &slots = stage.memory.at(owner);
+  size_t slot = op.hasSlots() ? op.slotOf(microBatch) : 0;
+  std::pair<std::string, int64_t> self(buffer.str(), microBatch);
   if (op.hasSlots())
-    if (auto [holder, isNew] = stage.holders.try_emplace({buffer.str(), slot}, microBatch);
-        isNew || std::exchange(holder->second, microBatch) != microBatch)
+    if (auto [holder, isNew] = stage.holders.try_emplace({owner, slot}, self);
+        isNew || std::exchange(holder->second, self) != self)
       slots[slot] = poison(op);
   return slots[slot];
 }

@@ -36,7 +36,8 @@ private:
     std::map<std::string, std::vector<ReferenceTensor>> memory; ///< by buffer and slot
     SmallVector<Operation *> actions;
     size_t next = 0;
-    std::map<std::pair<std::string, size_t>, int64_t> holders; ///< of slots: the micro-batch that used it last
+    /// Of slots: the buffer, of those that share it, and the micro-batch that used it last.
+    std::map<std::pair<std::string, size_t>, std::pair<std::string, int64_t>> holders;
   };
 
   ReferenceTensor &memory(Stage &stage, StringRef buffer, int64_t microBatch);

@@ -8,7 +8,7 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
   let summary = "give every buffer of a device its place in one arena";
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
   let description = [{
-    The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some, what a gather defines, and
+    The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some (of buffers that share them, once), what a gather defines, and
     the scratch of routines. Gathered values and scratch share bytes where all uses of one have ended when the other's begin,
     in the step and in the evaluation, by happens-before (docs/Program.md); scratch also where all uses are on one stream, since
     nothing in it outlives a run. Each lies in the first gap that it fits in; the arena is never larger than with one scratch for each
@@ -22,6 +22,35 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
     Guarantees: each buffer has its offset, with slots also the stride; each routine has its `scratch`; each device its `arena`.
   }];
   let options = [Option<"alignment", "alignment", "int64_t", "64", "bytes that offsets and strides are multiples of">];
+}
+
+def ShareSlotsPass : Pass<"ppc-share-slots", "ModuleOp"> {
+  let summary = "let values that are there at different times share slots";
+  let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
+  let description = [{
+    A value of a micro-batch is there from the action that writes it to the last one that reads it. Each virtual stage of a device, and
+    each slice of a sequence, has as many slots of its values as are ever there at one time, but they have them at different times. This
+    pass lets saved values of equal elements and bytes lie in the slots of each other: which slot each micro-batch of a buffer has
+    (`places`), the lowest that is free when it is written (`sharePlaces`), and whose slots it `shares`.
+
+    The values that share are the first of each set with equal lifetimes (what one virtual stage keeps from forward to backward), the
+    second of each, and so on: the places of one value of a set are those of all others that share with the same sets. Where
+    that saves no slot, buffers stay as they are.
+
+    Only values that routines of one stream use, and nothing else: its order is theirs, so no action waits for another one that it has not
+    waited for before. Messages keep their slots, with which the schedule was verified; so do inputs. Where activations lie on the
+    host nothing is shared.
+
+    ```mlir
+    ppcrt.buffer @h saved : memref<4xf32> slots 2
+    ppcrt.buffer @k saved : memref<4xf32> slots 2
+    // becomes, where only three of the four are ever there at one time:
+    ppcrt.buffer @h saved : memref<4xf32> slots 3 places [0, 1, 0, 1]
+    ppcrt.buffer @k saved : memref<4xf32> slots 3 places [2, 0, 2, 1] shares @h
+    ```
+
+    Requires: a `ppcrt.program` with steps (`ppc-apply-schedule`). A module without a program is left as it is.
+  }];
 }
 
 #endif // PPC_TRANSFORMS_ARENA_PASSES_TD

@@ -89,7 +89,7 @@ def VerifyArenaPass : Pass<"ppc-verify-arena", "mlir::ModuleOp"> {
     Trusts nobody who laid out memory: what it knows of are the offsets, and what happens before what (docs/Program.md). For the step and
     the evaluation, byte by byte of each device's arena. C1: buffers lie within the arena, all their slots. C2: what a step begins with
     (parameters, states, scalars, sums) lies apart from each other. C3: of two uses of a byte, one of them a write, one has ended when
-    the other begins, whichever buffers they are of. C4: what is read was not written over by another buffer. C5: what is kept
+    the other begins, whichever buffers they are of. C4: what is read was not written over by another buffer, or for another micro-batch. C5: what is kept
     (parameters, states, metrics) is there at the end. C6: in the code of functions, no temporary lies on bytes of another one
     between that one's first and last use; what is in flight is used until it has been waited for. C7: what is in flight is not written
     meanwhile, what arrives not used at all.
