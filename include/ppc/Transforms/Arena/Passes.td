@@ -41,12 +41,13 @@ def ShareSlotsPass : Pass<"ppc-share-slots", "ModuleOp"> {
     waited for before. Messages keep their slots, with which the schedule was verified; so do inputs. Where activations lie on the
     host nothing is shared.
 
+    Example (test/Transforms/Arena/share-slots.mlir): @a and @b, of two virtual stages, had two slots each, and of their values three are ever there
+    at one time.
+
     ```mlir
-    ppcrt.buffer @h saved : memref<4xf32> slots 2
-    ppcrt.buffer @k saved : memref<4xf32> slots 2
-    // becomes, where only three of the four are ever there at one time:
-    ppcrt.buffer @h saved : memref<4xf32> slots 3 places [0, 1, 0, 1]
-    ppcrt.buffer @k saved : memref<4xf32> slots 3 places [2, 0, 2, 1] shares @h
+    ppcrt.buffer @a saved : memref<4xf32> slots 3 places [0, 1, 1]
+    ...
+    ppcrt.buffer @b saved : memref<2x2xf32> slots 3 places [2, 0, 0] shares @a
     ```
 
     Requires: a `ppcrt.program` with steps (`ppc-apply-schedule`). A module without a program is left as it is.
