@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
+#include <map>
 
 namespace mlir::ppc {
 namespace {
@@ -90,6 +91,29 @@ struct EmbeddingBackwardPattern : OpRewritePattern<EmbeddingBackwardOp> {
   }
 };
 
+/// Cosines and sines of the angles of positions, [position, pair], which most of the ops of a program share.
+class RotaryAngles {
+public:
+  struct Table {
+    std::vector<double> cosines, sines;
+  };
+  const Table &of(RotaryOp op, int64_t positions) {
+    auto [at, isNew] = tables.try_emplace({op.getFrequenciesAttr().getAsOpaquePointer(), op.getStart(), positions});
+    Table &table = at->second;
+    if (isNew)
+      for (int64_t position = 0; position < positions; ++position)
+        for (double frequency : op.getFrequencies()) {
+          double angle = double(int64_t(op.getStart()) + position) * frequency;
+          table.cosines.push_back(std::cos(angle));
+          table.sines.push_back(std::sin(angle));
+        }
+    return table;
+  }
+
+private:
+  std::map<std::tuple<const void *, uint64_t, int64_t>, Table> tables;
+};
+
 /// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables hold signs, and 1 and 0 where
 /// an element stays. Computed here in f64. Where positions are cut, the constants are of all blocks, with zeros in the
 /// padding, and each rank takes its rows.
@@ -97,7 +121,7 @@ struct RotaryTables {
   Value cosine, sine; // [position, element], the elements in the shape `row`
   SmallVector<int64_t> partner;
 };
-RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) {
+RotaryTables rotaryTables(RotaryOp op, RotaryAngles &angles, ScalarBuilder &b, ArrayRef<int64_t> row) {
   auto type = tensorType(op.getX());
   std::optional<BlockAttr> block = op.getPositions();
   int64_t local = type.getDimSize(1), width = type.getShape().back(), extent = block ? block->getExtent() : local;
@@ -126,14 +150,16 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
   std::fill(cosines.begin(), cosines.begin() + extent * width, 1);
   RotaryTables tables;
   tables.partner = llvm::to_vector(llvm::seq<int64_t>(0, width));
-  for (auto [i, frequency] : llvm::enumerate(op.getFrequencies())) {
+  const RotaryAngles::Table &table = angles.of(op, extent);
+  int64_t pairs = int64_t(op.getFrequencies().size());
+  for (int64_t i = 0; i < pairs; ++i) {
     auto [first, second] = op.pair(i);
     std::swap(tables.partner[first], tables.partner[second]);
     for (int64_t position = 0; position < extent; ++position) {
-      double angle = (op.getInverse() ? -1.0 : 1.0) * double(int64_t(op.getStart()) + position) * frequency;
-      cosines[position * width + first] = cosines[position * width + second] = std::cos(angle);
-      sines[position * width + first] = -std::sin(angle);
-      sines[position * width + second] = std::sin(angle);
+      double cosine = table.cosines[position * pairs + i], sine = table.sines[position * pairs + i];
+      cosines[position * width + first] = cosines[position * width + second] = cosine;
+      sines[position * width + first] = op.getInverse() ? sine : -sine;
+      sines[position * width + second] = op.getInverse() ? -sine : sine;
     }
   }
   tables.cosine = constant(cosines);
@@ -141,14 +167,14 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
   return tables;
 }
 
-SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
+SmallVector<Value> rotary(RotaryOp op, RotaryAngles &angles, ScalarBuilder &b) {
   auto type = tensorType(op.getX());
   int64_t rank = type.getRank(), half = op.getFrequencies().size(), width = type.getShape().back();
   auto rotate = [](ScalarBuilder &s, Value x, Value partner, Value cosine, Value sine) {
     return s.add(s.mul(x, cosine), s.mul(partner, sine));
   };
   if (width != 2 * half) { // partners by a table
-    RotaryTables tables = rotaryTables(op, b, {width});
+    RotaryTables tables = rotaryTables(op, angles, b, {width});
     auto partnerType = RankedTensorType::get({width}, b.getI64Type());
     Value partner =
         arith::ConstantOp::create(b, partnerType, DenseElementsAttr::get(partnerType, ArrayRef(tables.partner)));
@@ -170,7 +196,8 @@ SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
   // Loops: the dimensions of x but the last, then p in {0, 1}, which of a pair, then i, the pair.
   int64_t loops = rank + 1;
   bool interleaved = op.getInterleaved();
-  RotaryTables tables = rotaryTables(op, b, interleaved ? ArrayRef<int64_t>{half, 2} : ArrayRef<int64_t>{2, half});
+  RotaryTables tables =
+      rotaryTables(op, angles, b, interleaved ? ArrayRef<int64_t>{half, 2} : ArrayRef<int64_t>{2, half});
   AffineMap table = interleaved ? someLoops(b, loops, {1, rank, rank - 1}) : someLoops(b, loops, {1, rank - 1, rank});
   AffineExpr p = b.getAffineDimExpr(rank - 1), i = b.getAffineDimExpr(rank);
   auto element = [&](AffineExpr which) {
@@ -190,12 +217,24 @@ SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
       out, {}, [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{rotate(s, v[0], v[1], v[2], v[3])}; });
 }
 
+struct RotaryPattern : OpRewritePattern<RotaryOp> {
+  explicit RotaryPattern(MLIRContext *context)
+      : OpRewritePattern<RotaryOp>(context), angles(std::make_unique<RotaryAngles>()) {}
+
+  LogicalResult matchAndRewrite(RotaryOp op, PatternRewriter &rewriter) const override {
+    ScalarBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, rotary(op, *angles, builder));
+    return success();
+  }
+  std::unique_ptr<RotaryAngles> angles; // of one module, which one thread converts
+};
+
 } // namespace
 
 void populateIndexing(RewritePatternSet &patterns) {
   addPattern<EmbeddingOp>(patterns, embedding);
   patterns.add<EmbeddingBackwardPattern>(patterns.getContext());
-  addPattern<RotaryOp>(patterns, rotary);
+  patterns.add<RotaryPattern>(patterns.getContext());
 }
 
 } // namespace mlir::ppc

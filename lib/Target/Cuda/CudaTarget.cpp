@@ -4,6 +4,7 @@
 #include "Traffic.h"
 
 #include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/Passes.h"
@@ -79,7 +80,8 @@ void CudaTarget::addBodyPasses(OpPassManager &pm, bool overlap) const {
   addBufferPasses(pm, overlap, /*fuseRows=*/true, /*fuseEpilogues=*/true,
                   [](OpPassManager &more) { more.addPass(cuda::createAttentionScratchPass()); });
   pm.addPass(cuda::createOutlineKernelsPass());
-  pm.addPass(createCanonicalizerPass()); // what was computed for kernels alone
+  // What was computed for kernels alone. Kernels themselves become canonical where they are lowered.
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
 }
 
 void CudaTarget::addCodePasses(OpPassManager &pm) const { cuda::buildLowerKernels(pm.nest<ModuleOp>()); }
