@@ -105,10 +105,11 @@ LocalTransport::Request LocalTransport::start(const Collective &call) {
     if (other.operation == &operation)
       hasEnded(other);
   if (operation.arrive(pending.turn, link.size, link.index, reachable(call, pending), startMoment())) {
+    bool isSmall = operation.isSmall(link.size); // once it is open, it may end, and the next turn begin
     operation.open(
         pending.turn, link.size,
         beginTransfer(link.communicator->route, wireUse(call, link.size), operation.latestMoment(link.size)));
-    if (operation.isSmall(link.size))
+    if (isSmall)
       while (operation.help(pending.turn, link.size) != SharedOperation::Done::Nothing) {
       }
     ringMembers(call.group);

@@ -40,7 +40,7 @@ public:
   // last part that was under way, and the turn has ended.
   Done help(uint32_t turn, int members);
 
-  // Whether all of it is done in less time than it takes to wake somebody.
+  // Whether all of it is done in less time than it takes to wake somebody; for the one who opens, before.
   bool isSmall(int members) const;
 
 private:

@@ -525,12 +525,12 @@ class Scratch:
                                           os.path.join(self.folder, name))
             with open(path, "rb") as file:
                 self.compiled[name] = file.read()
-            done = self.start(path, name)
+            done = self.start(path, name, is_planted=False)
             if done.returncode:
                 raise programs.Failed(f"{name} does not train as it is:\n{done.stderr}")
         return self.compiled[name]
 
-    def start(self, path, program, plant=None):
+    def start(self, path, program, plant=None, is_planted=True):
         connected = program.startswith("NCCL")
         environment = cuda.standing_in(self.build, 0, 2 if connected else 1)
         if plant:
@@ -539,7 +539,7 @@ class Scratch:
         limit = 6 if plant and plant.startswith("hang") else 60
         return subprocess.run([path, "--data", self.text, "--steps", "2", "--quiet", "--hang-timeout", str(limit),
                                *([] if connected else ["--share-devices"])],
-                              capture_output=True, text=True, timeout=120, env=environment)
+                              capture_output=True, text=True, timeout=120 if is_planted else programs.PATIENCE_S, env=environment)
 
     def run(self, program, where, plant):
         """What the program says with the mistake in it; none: it trains."""

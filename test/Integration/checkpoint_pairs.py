@@ -17,7 +17,6 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 
@@ -62,6 +61,7 @@ def with_shape(*shape):
 EVERY = tuple(MODELS)
 ROTARY = ("llama", "mistral", "mixtral", "qwen2_moe")
 REFUSED, NOTED, SILENT = "refused", "noted", "silent"
+SECONDS_TO_REFUSE = 60
 
 
 def changed_byte(data, scratch, draw):
@@ -175,8 +175,7 @@ class Pairs:
             config = dict(MODELS[variant.model], **dict(variant.config))
             with open(path + ".json", "w") as file:
                 json.dump(config, file)
-            programs.run([os.path.join(self.build, "bin/ppc-compile"), path + ".json", *variant.shape, *variant.options, "--no-verify", "-o", path],
-                         timeout=600)  # many at a time on a busy machine
+            programs.run([os.path.join(self.build, "bin/ppc-compile"), path + ".json", *variant.shape, *variant.options, "--no-verify", "-o", path])
             self.built[key] = path
         return self.built[key]
 
@@ -197,11 +196,13 @@ class Pairs:
         return ["--steps", steps, "--lr", "1e-2", "--min-lr", "1e-2", "--warmup", "1"]
 
     @staticmethod
-    def train(program, folder, options):
+    def train(program, folder, options, seconds=programs.PATIENCE_S):
+        """Status, and what it said on standard error."""
         threads = [] if "--threads" in options else ["--threads", "1"]
-        done = subprocess.run([program, "--checkpoint-dir", folder, *threads, *options], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True, timeout=60)
-        return done.returncode, done.stderr
+        with tempfile.TemporaryFile("w+") as errors:
+            status, _ = programs.execute([program, "--checkpoint-dir", folder, *threads, *options], seconds, stderr=errors)
+            errors.seek(0)
+            return status, errors.read()
 
     def options(self, thing, draw):
         """Of the run that goes on."""
@@ -228,7 +229,8 @@ class Pairs:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.checkpoint(base), folder)
         before = sorted(os.listdir(folder))
-        status, text = self.train(self.program(other), folder, [*options, "--resume"])
+        soon = [SECONDS_TO_REFUSE] if thing.kind == REFUSED else []
+        status, text = self.train(self.program(other), folder, [*options, "--resume"], *soon)
         problems = []
         lines = text.splitlines()
         if thing.kind == REFUSED:

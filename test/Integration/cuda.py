@@ -102,8 +102,7 @@ def standing_in(build, seed, devices=1, chip="sm_80"):
 
 def losses(program, text, steps, *options, **environment):
     path = program + ".losses"
-    programs.run([program, "--data", text, "--steps", steps, "--lr", "3e-3", "--seed", "1", "--quiet", "--save-losses", path, *options],
-                 timeout=300, **environment)
+    programs.run([program, "--data", text, "--steps", steps, "--lr", "3e-3", "--seed", "1", "--quiet", "--save-losses", path, *options], **environment)
     with open(path) as file:
         return [float(line) for line in file]
 

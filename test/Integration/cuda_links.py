@@ -77,7 +77,14 @@ class Case:
 
     def same_losses(self, runs, path):
         """Waits for the ranks; what is wrong."""
-        said = [run.communicate(timeout=120) for run in runs]
+        try:
+            said = [run.communicate(timeout=programs.PATIENCE_S) for run in runs]
+        except subprocess.TimeoutExpired:
+            return f"not ended after {programs.PATIENCE_S} s:\n" + "\n".join(processes.describe(run.pid) for run in runs)
+        finally:
+            for run in runs:
+                if run.poll() is None:
+                    run.kill()
         if any(run.returncode for run in runs):
             return f"exit statuses {[run.returncode for run in runs]}: {said}"
         with open(path) as file:

@@ -66,10 +66,10 @@ def measure(program, network, steps, *options):
     command = [program, "--synthetic", "--steps", steps, "--emulate", network, "--log", log, *options]
     for attempt in range(ATTEMPTS):
         try:
-            said = programs.run(command, timeout=600)
+            said = programs.run(command)
             break
         except programs.Failed as failure: # others used the machine: these are not the steps of the emulated one
-            if "bodies were late" not in str(failure) or attempt + 1 == ATTEMPTS:
+            if failure.status is None or "bodies were late" not in str(failure) or attempt + 1 == ATTEMPTS:
                 raise
     with open(log) as file:
         lines = [json.loads(line) for line in file][1:]

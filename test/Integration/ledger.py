@@ -27,6 +27,7 @@ import sys
 import tempfile
 
 import equivalence
+import programs
 import random_layouts
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -83,7 +84,9 @@ def entry(row, shards):
 
 def sharding_groups(command):
     """The groups that exchange state in each micro-batch under ZeRO-2 and -3, as the table has them: none otherwise."""
-    plan = subprocess.run([*command, "--emit=plan"], check=True, capture_output=True, text=True, timeout=120).stdout
+    status, plan = programs.execute([*command, "--emit=plan"], stderr=subprocess.DEVNULL)
+    if status:
+        raise programs.Failed(f"exit status {status} from: {' '.join(command)} --emit=plan")
     if not re.search(r"^(gradients|storage):", plan, re.M):
         return ()
     sizes = {name: int(size) for name, size in re.findall(r"(\w+): (\d+)", re.search(r"^grid:\n((?:  .*\n)+)", plan, re.M)[1])}
@@ -115,12 +118,15 @@ def differences(table, shards):
 def check(build, config, options, target="host"):
     """Compiles; "refused" or "failed" with what was said, "unpriced", or "ok" or "differs" with the differences."""
     command = [os.path.join(build, "bin/ppc-compile"), config, *options, "--target", target]
-    done = subprocess.run([*command, "--emit=ledger", "--no-verify"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
-    if done.returncode:
-        return "refused" if done.returncode == 1 and "error:" in done.stderr else "failed", done.stderr.splitlines()
-    if ",priced," not in done.stdout.split("\n")[0]:
-        return "unpriced", [line for line in done.stderr.splitlines() if "not priced" in line]
-    found = differences(done.stdout, sharding_groups(command))
+    with tempfile.TemporaryFile("w+") as errors:
+        status, table = programs.execute([*command, "--emit=ledger", "--no-verify"], stderr=errors)
+        errors.seek(0)
+        said = errors.read()
+    if status:
+        return "refused" if status == 1 and "error:" in said else "failed", said.splitlines()
+    if ",priced," not in table.split("\n")[0]:
+        return "unpriced", [line for line in said.splitlines() if "not priced" in line]
+    found = differences(table, sharding_groups(command))
     return ("differs" if found else "ok"), found
 
 
@@ -157,8 +163,7 @@ def grouped(build, scratch, seed):
     precision = "bf16" if "bf16" in shape else "f32"
     command = [os.path.join(build, "bin/ppc-plan"), path, *wanted, "--precision", precision, "--cluster", cluster, "--stack", "ppc-host",
                "--forbid=cp,ep,etp,offload,zero=2,zero=3", "--pin=devices=4", "--emit", "plan", "-o", plan]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
-    if done.returncode:
+    if programs.execute(command)[0]:
         return None
     with open(plan) as file:
         lines = [line for line in file if "stage_groups:" not in line]

@@ -1,5 +1,8 @@
 """What the system says of processes that tests have started."""
+import contextlib
 import os
+import signal
+import time
 
 # Containers have root and fewer cores than ranks; a machine may bind ranks to cores that it shares.
 # What Open MPI leaks comes from plugins that are gone when AddressSanitizer looks for leaks: no suppression could name them.
@@ -74,3 +77,22 @@ def describe(pid, depth=0):
         lines.append(f"{'  ' * depth}  thread {thread} ({read(folder + '/comm')}): state {''.join(state)}, in {read(folder + '/wchan')}, "
                      f"system call {read(folder + '/syscall')}, stack {read(folder + '/stack')}")
     return "\n".join(lines + [describe(child, depth + 1) for child in children(pid)])
+
+
+def of_session(session):
+    """Process ids of a session, which its first process began with its own id; not those that have ended."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and read(f"/proc/{name}/stat").rpartition(")")[2].split()[3:4] == [str(session)] and alive(name):
+            found.append(int(name))
+    return found
+
+
+def end_session(session, seconds=10):
+    """Kills the processes of a session, whatever group they are in, and those that they start meanwhile."""
+    deadline = time.monotonic() + seconds
+    while (left := of_session(session)) and time.monotonic() < deadline:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)

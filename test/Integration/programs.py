@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 
 import processes
 
@@ -12,34 +13,85 @@ PATIENCE_S = 600
 
 
 class Failed(Exception):
-    """A command that should have worked did not; the text says which, and what it printed."""
+    """A command that should have worked did not; the text says which, and what it printed. `status` None: it has not ended."""
 
     def __init__(self, text, command="", status=None):
         super().__init__(text)
         self.command, self.status = command, status
 
 
-def run(command, timeout=PATIENCE_S, env=None):
-    """Runs a command and returns what it printed; raises Failed with all of it when it fails, or has not ended after `timeout` seconds:
-    then also with where its threads and those of its children are. Whatever ends the wait, none of its processes is left."""
-    text = " ".join(map(str, command))
+class UnderWay:
+    """The commands that run() waits for, in whichever thread: a signal ends all of them before the test."""
+
+    def __init__(self):
+        self.lock, self.sessions, self.are_ended = threading.RLock(), set(), False
+        self.is_starting, self.told = False, None
+
+    def start(self, command, **options):
+        with self.lock:
+            if self.are_ended:
+                raise Failed("the test is to end", " ".join(command))
+            self.is_starting = True
+            try:
+                process = subprocess.Popen(command, start_new_session=True, **options)
+                self.sessions.add(process.pid)
+            finally:
+                self.is_starting = False
+            if self.told:
+                self.end_all(self.told, None)
+            return process
+
+    def end(self, process):
+        """Ends what is left of a command."""
+        processes.end_session(process.pid)
+        process.wait()
+        with self.lock:
+            self.sessions.discard(process.pid)
+
+    def end_all(self, number, frame):
+        with self.lock:
+            if self.is_starting:  # this thread, which goes on with it once the process is known
+                self.told = number
+                return
+            self.are_ended = True
+            for session in self.sessions:
+                processes.end_session(session)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+UNDER_WAY = UnderWay()
+if threading.current_thread() is threading.main_thread():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, UNDER_WAY.end_all)
+
+
+def execute(command, timeout=PATIENCE_S, env=None, stderr=subprocess.STDOUT):
+    """Runs a command; returns its exit status and what it printed. Raises Failed when it has not ended after `timeout` seconds, with what it printed
+    so far and where its threads and those of its children are. Whatever ends the wait, none of its processes is left."""
+    words = [str(part) for part in command]
     with tempfile.TemporaryFile("w+", errors="replace") as printed:
-        process = subprocess.Popen([str(part) for part in command], stdout=printed, stderr=subprocess.STDOUT, env=env, start_new_session=True)
+        process = UNDER_WAY.start(words, stdout=printed, stderr=stderr, env=env)
+        late = None
         try:
             process.wait(timeout)
-            late = None
         except subprocess.TimeoutExpired:
             late = processes.describe(process.pid)
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            UNDER_WAY.end(process)
         printed.seek(0)
         output = printed.read()
     if late is not None:
-        raise Failed(f"not ended after {timeout} s: {text}\n{output}\n{late}", text)
-    if process.returncode != 0:
-        raise Failed(f"exit status {process.returncode} from: {text}\n{output}", text, process.returncode)
+        raise Failed(f"not ended after {timeout} s: {' '.join(words)}\n{output}\n{late}", " ".join(words))
+    return process.returncode, output
+
+
+def run(command, timeout=PATIENCE_S, env=None):
+    """Runs a command and returns what it printed; raises Failed with all of it when it fails, or has not ended after `timeout` seconds."""
+    status, output = execute(command, timeout, env)
+    if status:
+        text = " ".join(map(str, command))
+        raise Failed(f"exit status {status} from: {text}\n{output}", text, status)
     return output
 
 

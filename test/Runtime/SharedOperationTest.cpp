@@ -4,10 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace ppcrt;
@@ -16,14 +22,14 @@ namespace {
 
 constexpr int kMembers = 2;
 constexpr int64_t kOnePart = 1 << 10, kSeveral = 4 << 10; // elements
-constexpr uint32_t kTurns = 60000;
-constexpr double kSeconds = 3;
+constexpr uint32_t kTurns = 100000;
+constexpr double kSeconds = 2;
 
 // Members that share their memory as threads do.
 class Members {
 public:
   Members() {
-    size_t bytes = (SharedOperation::bytesFor(kMembers) + 63) / 64 * 64;
+    size_t bytes = (SharedOperation::bytesFor(kMembers) + 63) / 64 * 64; // a multiple of the alignment
     memory.reset(static_cast<std::byte *>(std::aligned_alloc(64, bytes)));
     std::memset(memory.get(), 0, bytes);
     for (auto &buffer : buffers)
@@ -69,7 +75,71 @@ private:
   std::vector<float> buffers[kMembers];
 };
 
+// Two turns of members that are processes, of one part and of several.
+class TwoTurns {
+public:
+  TwoTurns() : bytes(SharedOperation::bytesFor(kMembers) + kMembers * kSeveral * sizeof(float)) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    arrive(0, kOnePart);
+    operation().open(0, kMembers, 0);
+    while (!operation().hasEnded(0))
+      operation().help(0, kMembers);
+    arrive(1, kSeveral);
+  }
+  ~TwoTurns() { munmap(memory, bytes); }
+
+  SharedOperation &operation() { return *static_cast<SharedOperation *>(memory); }
+  float *buffer(int member) {
+    return reinterpret_cast<float *>(static_cast<std::byte *>(memory) + SharedOperation::bytesFor(kMembers)) +
+           member * kSeveral;
+  }
+
+private:
+  void arrive(uint32_t turn, int64_t count) {
+    for (int member = 0; member < kMembers; ++member) {
+      std::fill_n(buffer(member), count, 1.f);
+      Collective call{CollectiveKind::AllReduce, 0, buffer(member), buffer(member), count, DataType::F32};
+      operation().arrive(turn, kMembers, member, call, 0);
+    }
+  }
+
+  size_t bytes;
+  void *memory;
+};
+
 } // namespace
+
+// Whoever comes late looks after each instruction of the one who opens the next turn.
+TEST(SharedOperationTest, WhoComesLateTakesNothingWhileTheNextTurnIsOpened) {
+  constexpr int mostSteps = 10'000'000;
+  TwoTurns turns;
+  pid_t opener = fork();
+  if (opener == 0) {
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0)
+      _exit(2);
+    raise(SIGSTOP);
+    turns.operation().open(1, kMembers, 0);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(opener, &status, 0), opener);
+  if (WIFEXITED(status))
+    GTEST_SKIP() << "no process may follow another one here";
+  int steps = 0, tooEarly = 0;
+  for (; WIFSTOPPED(status) && steps < mostSteps; ++steps) {
+    tooEarly += turns.operation().help(0, kMembers) != SharedOperation::Done::Nothing;
+    ASSERT_EQ(ptrace(PTRACE_SINGLESTEP, opener, nullptr, nullptr), 0);
+    ASSERT_EQ(waitpid(opener, &status, 0), opener);
+  }
+  ASSERT_TRUE(WIFEXITED(status)) << steps << " instructions";
+  EXPECT_GT(steps, 20);
+  EXPECT_EQ(tooEarly, 0);
+  while (turns.operation().help(1, kMembers) != SharedOperation::Done::Nothing) {
+  }
+  EXPECT_TRUE(turns.operation().hasEnded(1));
+  for (int64_t i = 0; i < kSeveral; ++i)
+    ASSERT_EQ(turns.buffer(0)[i], float(kMembers)) << i;
+}
 
 TEST(SharedOperationTest, WhoComesLateTakesNoPartOfTheNextTurn) {
   Members members;
