@@ -442,13 +442,7 @@ bool Compilation::lowerTo(Emit last) {
   if (failed(text))
     return false;
   manifest = std::move(*text);
-  if (!runPhase("codegen", [&](OpPassManager &pm) { options.target->addCodePasses(pm); }))
-    return false;
-  // The manifest says it, and mlir-translate does not know it.
-  for (NamedAttribute attribute : llvm::to_vector((*module)->getDiscardableAttrs()))
-    if (attribute.getName().getValue().starts_with("ppc."))
-      (*module)->removeAttr(attribute.getName());
-  return true;
+  return runPhase("codegen", [&](OpPassManager &pm) { options.target->addCodePasses(pm); });
 }
 
 bool Compilation::writeObject(OutputFile &output) {

@@ -200,9 +200,16 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     llvm::Expected<std::string> table = options.target->trafficTable(compilation.getModule());
     return table ? writeText(*output, [&](raw_ostream &os) { os << *table; }) : fail(table.takeError());
   }
-  if (options.emit < Emit::Object)
-    return compilation.lowerTo(options.emit) &&
-           writeText(*output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
+  if (options.emit < Emit::Object) {
+    if (!compilation.lowerTo(options.emit))
+      return false;
+    ModuleOp module = compilation.getModule();
+    if (options.emit == Emit::LLVM) // whose tools do not know what the manifest says
+      for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs()))
+        if (attribute.getName().getValue().starts_with("ppc."))
+          module->removeAttr(attribute.getName());
+    return writeText(*output, [&](raw_ostream &os) { os << module << "\n"; });
+  }
   if (options.emit == Emit::Object)
     return compilation.lowerTo(Emit::LLVM) && compilation.writeObject(*output);
 
