@@ -27,8 +27,13 @@ public:
     for (int signal : stopSignals)
       sigaddset(&waited, signal);
     sigprocmask(SIG_BLOCK, &waited, &previous);
+    // Whoever started this may ignore the ends of children: then they would leave no status to wait for.
+    ofChildren = std::signal(SIGCHLD, SIG_DFL);
   }
-  ~Family() { sigprocmask(SIG_SETMASK, &previous, nullptr); }
+  ~Family() {
+    std::signal(SIGCHLD, ofChildren);
+    sigprocmask(SIG_SETMASK, &previous, nullptr);
+  }
 
   int run() {
     std::fflush(nullptr); // or the children would write it again
@@ -162,6 +167,7 @@ private:
 
   const LaunchedRanks &ranks;
   sigset_t waited, previous;
+  sighandler_t ofChildren;
   std::vector<pid_t> children; // 0: collected
   std::vector<int> statuses;
   std::vector<uint64_t> before; // of the last look
