@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,12 +60,7 @@ CheckpointWriter::CheckpointWriter(const Manifest &manifest, int64_t rank, const
   }
   if (!pieces.empty())
     written.name = rankFileName(rank);
-  // Signals are for the thread that trains.
-  sigset_t all, before;
-  sigfillset(&all);
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this, folder] {
+  work.emplace([this, folder] {
     try {
       if (!pieces.empty())
         write(folder);
@@ -74,16 +68,7 @@ CheckpointWriter::CheckpointWriter(const Manifest &manifest, int64_t rank, const
       problem = error.what();
       unlink((folder + "/" + written.name).c_str()); // its bytes may be what others lack
     }
-    done = true;
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-CheckpointWriter::~CheckpointWriter() { wait(); }
-
-void CheckpointWriter::wait() {
-  if (thread.joinable())
-    thread.join();
 }
 
 void CheckpointWriter::write(const std::string &folder) {

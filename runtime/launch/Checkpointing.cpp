@@ -1,6 +1,7 @@
 // Agreement between ranks takes a reduction of one number; nothing is exchanged in steps without a checkpoint under
 // way.
 #include "runtime/launch/Checkpointing.h"
+#include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/SampleOrder.h"
 
@@ -267,12 +268,20 @@ void Checkpointing::giveUp(const std::string &why) {
                                    : format("; the last one is of step %lld", (long long)*last)));
 }
 
+void Checkpointing::waitForDisk(const Transport &transport, const std::function<bool(double seconds)> &waitFor) const {
+  auto say = [&](double waited) {
+    warn(manifest.grid.describe(transport.rank()) +
+         format(" has waited %.0f s for the disk of %s, to which the checkpoint of step %lld is written", waited,
+                options.checkpointDir.c_str(), (long long)underWay.info.step));
+  };
+  waitAndSay(waitFor, say, now);
+}
+
 void Checkpointing::complete(Transport &transport, bool wait) {
   if (wait)
-    writer->wait();
+    waitForDisk(transport, [&](double seconds) { return writer->waitFor(seconds); });
   else if (largest(transport, !writer->isDone()))
     return;
-  writer->wait();
   int64_t rank = transport.rank(), ranks = transport.rankCount(), step = underWay.info.step;
   int64_t first = largest(transport, writer->failure().empty() ? 0 : ranks - rank);
   if (first) {
@@ -301,7 +310,9 @@ void Checkpointing::complete(Transport &transport, bool wait) {
     fatal("%s", error.what());
   }
   try {
-    folder.commit(underWay, options.checkpointKeep);
+    BackgroundWork commit([&] { folder.commit(underWay, options.checkpointKeep); });
+    waitForDisk(transport, [&](double seconds) { return commit.waitFor(seconds); });
+    commit.finish();
   } catch (const InputError &error) {
     folder.discard(step);
     giveUp(error.what());

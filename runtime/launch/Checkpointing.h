@@ -7,6 +7,7 @@
 #include "runtime/core/Options.h"
 #include "runtime/core/Transport.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -47,6 +48,8 @@ private:
   void begin(Transport &transport, const DeviceMemory &memory, int64_t step);
   void complete(Transport &transport, bool wait);
   void giveUp(const std::string &why);
+  // Waits for what this rank brings to a disk, and says so where that takes long.
+  void waitForDisk(const Transport &transport, const std::function<bool(double seconds)> &waitFor) const;
   // The largest of the ranks' values.
   static int64_t largest(Transport &transport, int64_t value);
 

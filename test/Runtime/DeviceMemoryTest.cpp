@@ -72,7 +72,7 @@ TEST(DeviceMemoryTest, NothingButCodeAndTransportsUsesAddresses) {
   float first = memory.read<float>(parameter->offset);
   EXPECT_NE(readFile(path).find(std::string(reinterpret_cast<const char *>(&first), 4)), std::string::npos);
   CheckpointWriter writer(manifest, 0, memory, temporaryPath("checkpoint"));
-  writer.wait();
+  ASSERT_TRUE(writer.waitFor(60));
   EXPECT_EQ(writer.failure(), "");
 }
 
