@@ -5,8 +5,8 @@
 
 Programs are compiled as they are, which must train; then their PTX, their table of launches, or what they say of buffers, messages and
 actions is changed in the executable, or the stand-in does another thing than the runtime has asked for (Driver/Plant.h), and it is started
-on the stand-in of a GPU. Every mistake must end it with an error of the expected
-kind: by the runtime, which reads the table, or by the stand-in, which executes it. NAME, or a part of one, selects.
+on the stand-in of a GPU. Every mistake must end it with an error of the expected kind: by the runtime, which reads the table, or by
+the stand-in, which executes it. NAME, or a part of one, selects.
 """
 import argparse
 import json
@@ -532,14 +532,11 @@ class Scratch:
 
     def start(self, path, program, plant=None, is_planted=True):
         connected = program.startswith("NCCL")
-        environment = cuda.standing_in(self.build, 0, 2 if connected else 1)
-        if plant:
-            environment["PPC_STANDIN_PLANT"] = plant
+        environment = {**cuda.standing_in(self.build, 0, 2 if connected else 1), **({"PPC_STANDIN_PLANT": plant} if plant else {})}
         # A busy machine may stand still for seconds: only what hangs for good need be found soon.
         limit = 6 if plant and plant.startswith("hang") else 60
-        return subprocess.run([path, "--data", self.text, "--steps", "2", "--quiet", "--hang-timeout", str(limit),
-                               *([] if connected else ["--share-devices"])],
-                              capture_output=True, text=True, timeout=120 if is_planted else programs.PATIENCE_S, env=environment)
+        command = [path, "--data", self.text, "--steps", "2", "--quiet", "--hang-timeout", str(limit)] + ([] if connected else ["--share-devices"])
+        return subprocess.run(command, capture_output=True, text=True, timeout=120 if is_planted else programs.PATIENCE_S, env=environment)
 
     def run(self, program, where, plant):
         """What the program says with the mistake in it; none: it trains."""
