@@ -57,13 +57,12 @@ static bool readCall(const RankProgress &progress, RankSnapshot &result) {
 }
 
 RankSnapshot snapshot(const RankProgress &progress, double now) {
-  RankSnapshot result, first;
-  bool isOne = readAction(progress, now, first);
-  result = first;
-  for (int look = 1; look < mostLooks && !isOne; ++look)
+  RankSnapshot result;
+  bool isOne = false;
+  for (int look = 0; look < mostLooks && !isOne; ++look)
     isOne = readAction(progress, now, result);
-  if (!isOne && result.marks != first.marks) { // it gets on all the time: in which action, nobody can say
-    uint64_t marks = result.marks;
+  if (!isOne) { // it gets on all the time, or is stopped while it writes: in which action, nobody can say
+    uint64_t marks = result.marks | 1;
     result = RankSnapshot();
     result.marks = marks;
   }

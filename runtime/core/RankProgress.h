@@ -30,7 +30,7 @@ struct RankProgress {
   std::atomic<double> usual;             // seconds that it has taken so far, without its waits; 0: not known
 };
 
-// The same at one moment, as bytes that can be sent.
+// The same at one moment, as bytes that can be sent. Where `marks` is odd, nothing is known of the action.
 struct RankSnapshot {
   int64_t step = 0, action = 0, actionMicroBatch = -1;
   uint64_t marks = 0, waits = 0;

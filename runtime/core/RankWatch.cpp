@@ -34,6 +34,8 @@ bool RankWatch::isLate(const Look &look, double still, double now) const {
 }
 
 std::string RankWatch::describeAction(int64_t rank, const RankSnapshot &snapshot) const {
+  if (snapshot.marks % 2 == 1)
+    return "on its way from one action to the next";
   if (snapshot.action == 0)
     return snapshot.step ? "between two steps" : "before the first step";
   const Device &device = manifest.deviceOf(rank);

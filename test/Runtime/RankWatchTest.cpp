@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -154,6 +157,41 @@ TEST(RankWatchTest, SnapshotsAreOfOneAction) {
     }
   ends = true;
   writer.join();
+}
+
+// Nor when the rank is stopped for good after any of its instructions.
+TEST(RankWatchTest, SnapshotsOfAStoppedRankAreOfOneAction) {
+  void *memory = mmap(nullptr, sizeof(RankProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto &progress = *static_cast<RankProgress *>(memory);
+  pid_t writer = fork();
+  if (writer == 0) {
+    ProgressMarks marks(progress, 8);
+    marks.begin(0, 0, 0);
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0)
+      _exit(2);
+    raise(SIGSTOP);
+    marks.begin(3, 3, 0);
+    _exit(0);
+  }
+  int status = 0, steps = 0, seenInAction = 0;
+  ASSERT_EQ(waitpid(writer, &status, 0), writer);
+  if (WIFEXITED(status))
+    GTEST_SKIP() << "no process may follow another one here";
+  for (; WIFSTOPPED(status) && steps < 10'000'000; ++steps) {
+    if (RankSnapshot seen = snapshot(progress, 0); seen.action) {
+      EXPECT_EQ(seen.action, seen.actionMicroBatch + 1);
+      ++seenInAction;
+    } else {
+      EXPECT_EQ(seen.marks % 2, 1u);
+    }
+    ASSERT_EQ(ptrace(PTRACE_SINGLESTEP, writer, nullptr, nullptr), 0);
+    ASSERT_EQ(waitpid(writer, &status, 0), writer);
+  }
+  EXPECT_TRUE(WIFEXITED(status)) << steps << " instructions";
+  EXPECT_EQ(snapshot(progress, 0).action, 4);
+  EXPECT_LT(seenInAction, steps); // some of them write
+  munmap(memory, sizeof(RankProgress));
 }
 
 // Nor does it see parts of two calls.
