@@ -150,8 +150,7 @@ int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
   int rank;
   mpi.Comm_rank(mpi.world, &rank);
   SharedRegion arena(shape.arenaBytes[rank]);
-  MpiCalls calls;
-  MpiTransport transport(mpi, shapeOf(shape, rank), calls);
+  MpiTransport transport(mpi, shapeOf(shape, rank));
   std::string failure = body(transport, arena.data());
   if (failure.empty())
     return 0;
