@@ -70,10 +70,19 @@ with concurrent.futures.ThreadPoolExecutor(2) as pool:
 """
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def heed_signals():
+    """What a shell starts in the background, or under nohup, is told to ignore some."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def interrupted(number, scratch):
     """A test that is ended with commands under way takes them with it, and begins no more."""
     listed = os.path.join(scratch, str(number))
-    test = subprocess.Popen([sys.executable, "-c", TEST, HERE, listed], stderr=subprocess.DEVNULL)
+    test = subprocess.Popen([sys.executable, "-c", TEST, HERE, listed], stderr=subprocess.DEVNULL, preexec_fn=heed_signals)
     started, deadline = [], time.time() + 60
     while len(started) < 2 and time.time() < deadline:
         time.sleep(0.02)
@@ -93,7 +102,7 @@ def main():
     left()
     failed()
     with tempfile.TemporaryDirectory() as scratch:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             interrupted(number, scratch)
     print("commands that hang are named, and leave nothing")
 
