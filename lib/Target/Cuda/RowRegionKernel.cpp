@@ -3,11 +3,11 @@
 // phases, between which sums of rows are combined in a fixed tree. Sums of columns stay in registers while a block goes
 // through its chunk of rows. A region without reductions gives a group of neighbouring elements to each thread.
 #include "KernelWriter.h"
-#include "RowPhases.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "ppc/Transforms/Fusion/BufferAccess.h"
+#include "ppc/Transforms/Fusion/RowPhases.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <map>
@@ -260,7 +260,7 @@ private:
     SmallVector<Value> dims = rowDims(op, member);
     dims.append(op.getNumLoops() - dims.size(), w.index(0));
     Value number = w.load(operand.get(), w.place(op, operand, dims));
-    if (hasOnePlace(operand.get(), *member.places[operand.getOperandNumber()]))
+    if (region.hasOnePlace(operand.get(), *member.places[operand.getOperandNumber()]))
       numbers[wholeBuffer(operand.get())] = number;
     return number;
   }
@@ -329,7 +329,7 @@ private:
         SmallVector<Value> loaded;
         for (const Group &group : groups)
           llvm::append_range(loaded, loadGroup(*member, operand, group));
-        if (isHeld(operand.get(), *place))
+        if (region.isHeld(operand.get(), *place))
           elements[wholeBuffer(operand.get())] = std::move(loaded);
         else
           columnInputs[{wholeBuffer(operand.get()).getAsOpaquePointer(), keyOf(*place)}] = std::move(loaded);
@@ -337,21 +337,6 @@ private:
       for (Value out : op.getDpsInits())
         written.insert(wholeBuffer(out));
     }
-  }
-
-  /// Whether elements stay in registers from phase to phase: those of one place that differ from row to row.
-  bool isHeld(Value buffer, const RowPlace &place) {
-    return (!place.rows.empty() || region.domain.rows == 1) && hasOnePlace(buffer, place);
-  }
-
-  /// Whether all members find the elements of a buffer at the same place.
-  bool hasOnePlace(Value buffer, const RowPlace &place) {
-    for (const RowMember &member : region.members)
-      for (OpOperand &operand : member.op->getOpOperands())
-        if (wholeBuffer(operand.get()) == wholeBuffer(buffer))
-          if (const auto &other = member.places[operand.getOperandNumber()]; !other || !(*other == place))
-            return false;
-    return true;
   }
 
   static std::string keyOf(const RowPlace &place) {

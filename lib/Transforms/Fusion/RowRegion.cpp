@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "ppc/Transforms/Fusion/BufferAccess.h"
+#include "ppc/Transforms/Fusion/RowPhases.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -317,24 +318,14 @@ RowThreads RowRegion::threads() const {
   return found;
 }
 
-/// Registers of a thread that elements of a row and sums of columns take, at most: inputs are read once, and what
-/// members pass to each other may have to wait for a reduction.
-int64_t RowRegion::heldRegisters() const {
-  int64_t elements = threads().elements(), bytes = 0, sums = 0;
-  llvm::SmallDenseSet<Value> seen;
-  for (const RowMember &member : members) {
-    linalg::LinalgOp op = member.op;
-    for (OpOperand &operand : op->getOpOperands()) {
-      sums += member.role == RowRole::ColumnSum && op.isDpsInit(&operand);
-      auto type = dyn_cast<MemRefType>(operand.get().getType());
-      const auto &place = member.places[operand.getOperandNumber()];
-      bool isReadAgain = place && place->rows.empty() && domain.rows > 1; // in each phase
-      if (type && place && !place->columns.empty() && !isReadAgain && !op.isDpsInit(&operand) &&
-          seen.insert(wholeBuffer(operand.get())).second)
-        bytes += elements * std::max<int64_t>(2, type.getElementTypeBitWidth() / 8);
-    }
-  }
-  return bytes / 4 + sums * elements;
+bool RowRegion::hasOnePlace(Value buffer, const RowPlace &place) const {
+  buffer = wholeBuffer(buffer);
+  for (const RowMember &member : members)
+    for (OpOperand &operand : member.op->getOpOperands())
+      if (wholeBuffer(operand.get()) == buffer)
+        if (const auto &other = member.places[operand.getOperandNumber()]; !other || !(*other == place))
+          return false;
+  return true;
 }
 
 bool RowRegion::fits(std::string *why, bool isPart) const {
@@ -344,7 +335,7 @@ bool RowRegion::fits(std::string *why, bool isPart) const {
     return true;
   // Of the 65,536 registers of a multiprocessor, at most 255 a thread, some of which addresses and arithmetic take.
   constexpr int64_t all = 65536, most = 255, others = 40, longest = 64;
-  if (threads().elements() > longest || heldRegisters() > std::min(most, all / threads().threads) - others)
+  if (threads().elements() > longest || heldRegisters(*this) > std::min(most, all / threads().threads) - others)
     return refuse(why, "the rows do not fit into registers");
   return true;
 }

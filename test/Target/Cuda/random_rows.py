@@ -26,7 +26,7 @@ class Function:
             batch, sequence, width = 1, draw.choice([1024, 4096]), draw.choice([1024, 4096, 8192])
         else:
             batch, sequence = draw.randint(1, 3), draw.randint(1, 19)
-            width = draw.choice([draw.randint(2, 70), draw.choice([64, 128, 256, 512]), draw.randint(500, 700), 1024, draw.randint(2000, 4100)])
+            width = draw.choice([draw.randint(2, 70), draw.choice([64, 128, 256, 512]), draw.randint(500, 700), 1024, draw.randint(2000, 4100), 8192])
             if width > 1024:
                 batch, sequence = 1, draw.choice([3, 16])
         self.shapes = {"full": f"{batch}x{sequence}x{width}x", "rows": f"{batch}x{sequence}x", "columns": f"{width}x"}

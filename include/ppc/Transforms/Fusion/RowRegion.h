@@ -85,12 +85,18 @@ public:
   /// True if a row must be in the hands of threads that wait for each other.
   bool hasReductions() const { return hasRole(RowRole::RowReduction) || hasRole(RowRole::ColumnSum); }
   RowThreads threads() const;
+  /// Whether all members find the elements of a buffer at this place.
+  bool hasOnePlace(Value buffer, const RowPlace &place) const;
+  /// Whether elements that are read stay in registers from phase to phase: those of one place that differ from row to
+  /// row. Others are read again in each phase.
+  bool isHeld(Value buffer, const RowPlace &place) const {
+    return (!place.rows.empty() || domain.rows == 1) && hasOnePlace(buffer, place);
+  }
 
 private:
   static std::optional<RowRegion> of(ArrayRef<linalg::LinalgOp> ops, std::string *why, bool isPart);
   bool fits(std::string *why, bool isPart) const;
   bool buffersFit(std::string *why, bool isPart) const;
-  int64_t heldRegisters() const;
 };
 
 } // namespace mlir::ppc

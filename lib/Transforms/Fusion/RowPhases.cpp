@@ -1,8 +1,9 @@
-#include "RowPhases.h"
+// When the members of a row region run.
+#include "ppc/Transforms/Fusion/RowPhases.h"
 
 #include "ppc/Transforms/Fusion/BufferAccess.h"
 
-namespace mlir::ppc::cuda {
+namespace mlir::ppc {
 namespace {
 
 /// Phases of a buffer, as far as it has been used.
@@ -43,4 +44,4 @@ SmallVector<unsigned> phasesOf(const RowRegion &region) {
   return phases;
 }
 
-} // namespace mlir::ppc::cuda
+} // namespace mlir::ppc
