@@ -7,6 +7,7 @@ static llvm::Error noKernels(const Target &target) {
   return llvm::createStringError("programs for " + target.capabilities().name + " have no kernels; give --target=cuda");
 }
 
+std::string Target::processorsFor(ArrayRef<std::string>) const { return ""; }
 llvm::Expected<std::string> Target::kernelText(ModuleOp, StringRef) const { return noKernels(*this); }
 llvm::Expected<std::string> Target::kernelTable(ModuleOp, StringRef) const { return noKernels(*this); }
 llvm::Expected<std::string> Target::trafficTable(ModuleOp) const { return noKernels(*this); }

@@ -28,8 +28,10 @@ bool runsOn(const ppcrt_image &image, int architecture) {
   Chip chip = chipOf(image.chip);
   if (chip.number <= 0)
     return false;
-  if (chip.isAlone || image.kind == PPCRT_CUBIN)
+  if (chip.isAlone)
     return chip.number == architecture;
+  if (image.kind == PPCRT_CUBIN) // of its generation, from its own chip on: sm_86 and sm_89 run what is for sm_80
+    return chip.number / 10 == architecture / 10 && chip.number <= architecture;
   return image.kind == PPCRT_PTX && chip.number <= architecture;
 }
 

@@ -10,8 +10,9 @@
 
 namespace ppcrt::cuda {
 
-// Images that a device of this architecture can run, the best first: machine code for exactly this chip, then PTX of
-// the newest chip. Code for a chip whose name ends in a letter runs on this chip alone, other PTX on newer ones, too.
+// Images that a device of this architecture can run, the best first: machine code for this chip or older ones of its
+// generation, then PTX of the newest chip. Code for a chip whose name ends in a letter runs on this chip alone, other
+// PTX on newer ones, too.
 std::vector<const ppcrt_image *> imagesFor(const ppcrt_program &program, int architecture);
 
 class Kernels {

@@ -140,7 +140,8 @@ TEST(KernelsTest, ChoosesTheImageThatFitsBest) {
   };
   EXPECT_EQ(chosen(75), "");
   EXPECT_EQ(chosen(80), "sm_80 cubin, sm_80, ");
-  EXPECT_EQ(chosen(86), "sm_80, ");
+  EXPECT_EQ(chosen(86), "sm_80 cubin, sm_80, ");
+  EXPECT_EQ(chosen(89), "sm_80 cubin, sm_89, sm_80, ");
   EXPECT_EQ(chosen(90), "sm_90a cubin, sm_90a, sm_89, sm_80, ");
   EXPECT_EQ(chosen(100), "sm_100a, sm_89, sm_80, ");
   EXPECT_EQ(chosen(120), "sm_89, sm_80, ");

@@ -1,6 +1,7 @@
 // The command line of ppc-compile.
 #include "Options.h"
 
+#include "ppc/Cluster/Cluster.h"
 #include "ppc/Planning/Files/PlanSections.h"
 #include "ppc/Planning/PlanKeys.h"
 #include "ppc/Support/CheckedOptions.h"
@@ -153,7 +154,7 @@ cl::opt<std::string> hostCpu("host-cpu",
 cl::opt<std::string>
     cudaArch("cuda-arch",
              cl::desc("Architectures of GPUs to generate kernels for, with commas between: sm_80, sm_90a, sm_100a "
-                      "(default: all); sm_80, which newer ones run too, is always among them"),
+                      "(default: those of --cluster, or all); PTX of sm_80, which newer ones run too, is always there"),
              cl::value_desc("names"), cl::cat(outputCategory));
 cl::opt<bool> check("check",
                     cl::desc("Also compile the single-device program, run both on the same random data, and compare "
@@ -272,6 +273,21 @@ void readLayout(CompileOptions &options) {
   options.planFile = planFile;
 }
 
+/// The processors that the options name, else those of the machine that they name.
+std::string processorsOf(const Target &target, llvm::StringRef named) {
+  if (!named.empty() || cluster.empty())
+    return named.str();
+  llvm::Expected<Cluster> machine = findCluster(cluster);
+  if (!machine) {
+    llvm::consumeError(machine.takeError()); // is said where it is planned for
+    return "";
+  }
+  std::vector<std::string> architectures;
+  for (const DeviceGroup &group : machine->groups)
+    architectures.push_back(group.device.architecture);
+  return target.processorsFor(architectures);
+}
+
 /// What the options say besides the layout, the target and its processors.
 void readRest(CompileOptions &options) {
   options.model = model;
@@ -335,7 +351,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (cp.getNumOccurrences())
     options->cp = parts, options->context = context;
   options->target = *knownTarget;
-  options->processors = processors;
+  options->processors = processorsOf(**knownTarget, processors);
   return {std::move(options), 0};
 }
 

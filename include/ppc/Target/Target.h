@@ -41,6 +41,9 @@ public:
   virtual FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const = 0;
   /// Whether these are processors that `writeObject` takes; the error names the one that is not.
   virtual llvm::Error checkProcessors(StringRef processors) const = 0;
+  /// The processors to generate code for, as `writeObject` takes them, where programs are to run on devices of these
+  /// architectures (Device::architecture); empty where that says nothing.
+  virtual std::string processorsFor(ArrayRef<std::string> architectures) const;
   /// The object file of a module that `addCodePasses` left. `processors`: of hosts one of LLVM's list (empty: that of
   /// the machine that compiles), of GPUs chips with commas between (empty: all that PPC compiles for).
   virtual llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,

@@ -29,6 +29,7 @@ public:
   void addCodePasses(OpPassManager &pm) const override;
   FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const override;
   llvm::Error checkProcessors(StringRef processors) const override;
+  std::string processorsFor(ArrayRef<std::string> architectures) const override;
   llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,
                           raw_ostream &object) const override;
   llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const override;
@@ -95,6 +96,22 @@ FailureOr<std::string> CudaTarget::describeProgram(ModuleOp module, const Progra
 
 llvm::Error CudaTarget::checkProcessors(StringRef processors) const { return chipsOf(processors).takeError(); }
 
+std::string CudaTarget::processorsFor(ArrayRef<std::string> architectures) const {
+  SmallVector<StringRef> chips;
+  for (StringRef architecture : architectures) {
+    // "sm_90" is that of "sm_90a"; machine code of sm_80 runs on later ones of its generation, sm_86 and sm_89.
+    auto known = llvm::find_if(cuda::knownChips(), [&](const cuda::Chip &chip) {
+      return chip.name == architecture || chip.name == (architecture + "a").str() ||
+             (chip.name == "sm_80" && architecture.size() == 5 && architecture.starts_with("sm_8"));
+    });
+    if (known == cuda::knownChips().end())
+      return "";
+    if (!llvm::is_contained(chips, known->name))
+      chips.push_back(known->name);
+  }
+  return llvm::join(chips, ",");
+}
+
 llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, StringRef processors,
                                     raw_ostream &object) const {
   llvm::Expected<SmallVector<cuda::Chip>> chips = chipsOf(processors);
@@ -102,7 +119,8 @@ llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, Stri
     return chips.takeError();
   // PTX of the oldest chip is the only form that carries forward: that of an "a" runs on its own architecture alone.
   const cuda::Chip &oldest = cuda::knownChips().front();
-  if (llvm::none_of(*chips, [&](const cuda::Chip &chip) { return chip.name == oldest.name; }))
+  bool isOldestWanted = llvm::any_of(*chips, [&](const cuda::Chip &chip) { return chip.name == oldest.name; });
+  if (!isOldestWanted)
     chips->insert(chips->begin(), oldest);
   std::optional<std::string> assembler = cuda::findAssembler();
   SmallVector<DeviceImage> images;
@@ -110,7 +128,7 @@ llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, Stri
     llvm::Expected<std::string> text = ptxOf(module, chip);
     if (!text)
       return text.takeError();
-    if (assembler && !text->empty()) {
+    if (assembler && !text->empty() && (isOldestWanted || chip.name != oldest.name)) {
       llvm::Expected<cuda::Assembled> assembled = cuda::assemble(*assembler, *text, chip);
       if (!assembled)
         return assembled.takeError();
