@@ -1,6 +1,7 @@
 // Error texts and the one way to end a process.
 #include "runtime/core/Error.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -12,6 +13,7 @@ namespace {
 
 char *fatalBuffer = nullptr;
 size_t fatalBufferSize = 0;
+std::atomic<pid_t> fatalThread{0}; // that ends the process
 void (*fatalHandler)(void *, const char *) = nullptr;
 void *fatalContext = nullptr;
 
@@ -24,6 +26,18 @@ std::string vformat(const char *pattern, va_list arguments) {
   if (size > 0)
     std::vsnprintf(text.data(), text.size() + 1, pattern, arguments);
   return text;
+}
+
+// Of threads that find reasons at the same time, the first has its way, and the others find no message that is half
+// theirs. One that finds another reason on its way out, as in a handler of a signal, ends at once.
+void becomeTheOneWhoEnds() {
+  pid_t me = gettid(), nobody = 0;
+  if (fatalThread.compare_exchange_strong(nobody, me))
+    return;
+  if (nobody == me)
+    _exit(1);
+  for (;;)
+    ::pause();
 }
 
 } // namespace
@@ -53,6 +67,7 @@ void fatal(const char *pattern, ...) {
   va_start(arguments, pattern);
   std::string text = vformat(pattern, arguments);
   va_end(arguments);
+  becomeTheOneWhoEnds();
   if (fatalHandler)
     fatalHandler(fatalContext, text.c_str());
   if (fatalBuffer)

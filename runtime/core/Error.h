@@ -36,7 +36,8 @@ std::string formatBytes(double bytes);
 
 // Ends this process with status 1 after saying why: for failures below the C interface, where no caller can be told. In
 // a rank, the message goes to the launcher, which prints it once with the rank's name; elsewhere to stderr. What
-// follows is state of the process, since that is what ends, whichever of its threads called.
+// follows is state of the process, since that is what ends, whichever of its threads called; of several, the first
+// one's message is told. Other threads go on until the process is gone: what they work on stays.
 [[noreturn, gnu::format(printf, 1, 2)]] void fatal(const char *pattern, ...);
 
 // Where `fatal` leaves its message instead of printing it (zero-terminated, truncated to `size`); null: stderr.

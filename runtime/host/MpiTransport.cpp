@@ -22,7 +22,7 @@ constexpr int tagsOfCalls = 32000; // more calls are never under way; MPI promis
 
 } // namespace
 
-MpiTransport::MpiTransport(const OpenMpi &mpi, const RankShape &shape) : mpi(mpi) {
+MpiTransport::MpiTransport(const OpenMpi &mpi, const RankShape &shape, MpiCalls &calls) : mpi(mpi), calls(calls) {
   mpi.Comm_rank(mpi.world, &me);
   mpi.Comm_size(mpi.world, &ranks);
   for (const std::vector<int> &members : shape.groups) {
@@ -55,7 +55,7 @@ MpiTransport::MpiTransport(const OpenMpi &mpi, const RankShape &shape) : mpi(mpi
 
 MpiTransport::~MpiTransport() {
   if (helper.joinable()) {
-    std::unique_lock<std::mutex> lock(calls);
+    std::unique_lock<MpiCalls> lock(calls);
     isEnding = true;
     lock.unlock();
     requestBegan.notify_one();
@@ -72,7 +72,7 @@ MpiTransport::~MpiTransport() {
 void MpiTransport::watch(RankProgress &ownProgress, RankWatch watch, bool quiet) {
   if (!helper.joinable())
     return;
-  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<MpiCalls> lock(calls);
   progress = &ownProgress;
   watching = std::make_unique<MpiProgress>(mpi, ownProgress, std::move(watch), quiet);
 }
@@ -83,7 +83,7 @@ void MpiTransport::tellProgress() {
 }
 
 void MpiTransport::helpRequests() {
-  std::unique_lock<std::mutex> lock(calls);
+  std::unique_lock<MpiCalls> lock(calls);
   while (!isEnding) {
     requestBegan.wait_for(lock, tellEvery, [this] { return isHelping || isEnding; });
     tellProgress();
@@ -161,7 +161,7 @@ MpiTransport::Request MpiTransport::begin(const Collective &call) {
 }
 
 MpiTransport::Request MpiTransport::start(const Collective &call) {
-  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<MpiCalls> lock(calls);
   Request request = begin(call);
   if (request != endedAtOnce)
     wakeHelper();
@@ -172,14 +172,14 @@ MpiTransport::Request MpiTransport::start(const Collective &call) {
 void MpiTransport::run(const Collective &call) {
   Request request;
   {
-    std::lock_guard<std::mutex> lock(calls);
+    std::lock_guard<MpiCalls> lock(calls);
     request = begin(call);
   }
   wait(request);
 }
 
 MpiTransport::Request MpiTransport::startSend(int destination, MessageKey key, const void *bytes, int64_t size) {
-  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<MpiCalls> lock(calls);
   Pending pending{0, MpiMessages(mpi, messageComm, tag(me, destination, key)), nullptr, "send", destination, key};
   pending.messages.send(destination, bytes, size);
   wakeHelper();
@@ -187,7 +187,7 @@ MpiTransport::Request MpiTransport::startSend(int destination, MessageKey key, c
 }
 
 MpiTransport::Request MpiTransport::startReceive(int source, MessageKey key, void *bytes, int64_t size) {
-  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<MpiCalls> lock(calls);
   Pending pending{0, MpiMessages(mpi, messageComm, tag(source, me, key)), nullptr, "receive", source, key};
   pending.messages.receive(source, bytes, size);
   wakeHelper();
@@ -197,7 +197,7 @@ MpiTransport::Request MpiTransport::startReceive(int source, MessageKey key, voi
 bool MpiTransport::test(Request request) {
   if (request == endedAtOnce)
     return true;
-  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<MpiCalls> lock(calls);
   Pending &pending = find(request);
   advance(pending);
   if (!pending.hasEnded)
@@ -209,7 +209,7 @@ bool MpiTransport::test(Request request) {
 void MpiTransport::wait(Request request) {
   if (request == endedAtOnce)
     return;
-  std::unique_lock<std::mutex> lock(calls);
+  std::unique_lock<MpiCalls> lock(calls);
   isWaiting = true;
   const Pending &shown = find(request); // nothing is added or taken out meanwhile
   Waiting waiting(*progress, shown.name, shown.first, shown.key);
@@ -224,7 +224,7 @@ void MpiTransport::wait(Request request) {
 }
 
 void MpiTransport::waitAny(double deadline) {
-  std::unique_lock<std::mutex> lock(calls);
+  std::unique_lock<MpiCalls> lock(calls);
   auto shown = std::find_if(outstanding.begin(), outstanding.end(), [](const Pending &one) { return !one.isTold; });
   if (deadline >= never && shown == outstanding.end())
     fatal("waits for communication, and none is under way");
@@ -255,7 +255,7 @@ int64_t MpiTransport::clockOffset() {
 }
 
 int64_t MpiTransport::measureClockOffset() {
-  std::lock_guard<std::mutex> lock(calls);
+  std::lock_guard<MpiCalls> lock(calls);
   constexpr int trips = 20;
   auto clock = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
   int64_t best = INT64_MAX, offset = 0, told = 0;

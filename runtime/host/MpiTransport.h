@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Transport.h"
+#include "runtime/host/MpiCalls.h"
 #include "runtime/host/MpiExchange.h"
 #include "runtime/host/MpiProgress.h"
 #include "runtime/host/OpenMpi.h"
@@ -31,7 +32,8 @@ public:
   // MPI is initialised, with OpenMpi::threadSerialized where communication is to get on while ranks compute: that takes
   // calls of MPI, which a thread of this object makes while there are requests, at times when the rank is in none
   // itself. Every rank calls this at the same time; creates one communicator for each group.
-  MpiTransport(const OpenMpi &mpi, const RankShape &shape);
+  // `calls` is borrowed.
+  MpiTransport(const OpenMpi &mpi, const RankShape &shape, MpiCalls &calls);
   ~MpiTransport() override;
 
   // From now on all ranks are watched, until the end of this object, which then waits for those of the others. Every
@@ -96,15 +98,15 @@ private:
   Handle messageComm;                                         // for messages alone
   std::map<std::tuple<int, int, int64_t, int64_t>, int> tags; // source, destination, tag, micro-batch -> tag of MPI
 
-  std::mutex calls;                 // held in every call of MPI, and for all that follows
+  MpiCalls &calls;                  // held in every call of MPI, and for all that follows
   std::vector<Pending> outstanding; // in the order in which they were started
   Request nextRequest = endedAtOnce + 1;
   uint64_t rounds = 0;      // messages and rounds of collectives that have ended
   RankProgress unwatched{}; // where nobody asks
   RankProgress *progress = &unwatched;
-  std::unique_ptr<MpiProgress> watching; // or null
-  std::condition_variable requestBegan;  // or the end of this object
-  bool isWaiting = false;                // the rank itself lets requests get on
+  std::unique_ptr<MpiProgress> watching;    // or null
+  std::condition_variable_any requestBegan; // or the end of this object
+  bool isWaiting = false;                   // the rank itself lets requests get on
   bool isHelping = false, isEnding = false;
   std::thread helper;
 };

@@ -53,7 +53,7 @@ public:
   }
 
   std::unique_ptr<Transport> connect(const RankShape &shape) override {
-    return std::make_unique<MpiTransport>(mpi, shape);
+    return std::make_unique<MpiTransport>(mpi, shape, calls);
   }
   void watch(Transport &transport, RankProgress &progress, const Manifest &manifest, const Options &options) override {
     static_cast<MpiTransport &>(transport).watch(
@@ -66,12 +66,15 @@ public:
   [[noreturn]] void abort(const std::string &message) override {
     std::fprintf(stderr, "error: %s\n", message.c_str());
     std::fflush(nullptr);
+    calls.keep(patienceOfEnd);
     mpi.Abort(mpi.world, 1);
     _exit(1);
   }
 
 private:
+  static constexpr double patienceOfEnd = 2; // seconds
   const OpenMpi &mpi;
+  MpiCalls calls; // of this process
   int me, count;
 };
 

@@ -150,7 +150,8 @@ int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
   int rank;
   mpi.Comm_rank(mpi.world, &rank);
   SharedRegion arena(shape.arenaBytes[rank]);
-  MpiTransport transport(mpi, shapeOf(shape, rank));
+  MpiCalls calls;
+  MpiTransport transport(mpi, shapeOf(shape, rank), calls);
   std::string failure = body(transport, arena.data());
   if (failure.empty())
     return 0;

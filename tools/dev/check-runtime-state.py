@@ -15,7 +15,7 @@ import sys
 
 # Name, as written in the source -> why it is no rank's. Patterns match the whole name.
 OF_THE_PROCESS = {
-    r"fatal(Buffer|BufferSize|Handler|Context)": "what ends is the process, whichever of its ranks has the reason",
+    r"fatal(Buffer|BufferSize|Handler|Context|Thread)": "what ends is the process, whichever of its ranks has the reason",
     r"mappings|mappingsLock|watch::installed": "a signal handler is the process's, and may look at plain memory only",
     r"openMp::found|OpenMpi::load::mpi|Library::load::library": "a library of the system, looked up once, constant afterwards",
     r"compose::pairs|byteOfCharacter::table": "a table of constants, made when first used",
