@@ -14,6 +14,9 @@
 #include "ppc/Target/Cuda/ChipKernels.h"
 #include "ppc/Target/Cuda/Ptx.h"
 #include "ppc/Target/Target.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <deque>
 
 using namespace mlir;
 using namespace mlir::ppc;
@@ -63,6 +66,46 @@ llvm::Expected<std::string> ptxOf(ModuleOp module, const cuda::Chip &chip) {
   OwningOpRef<ModuleOp> kernels = cuda::kernelsOn(module, chip);
   return kernels ? cuda::emitPtx(*kernels, chip) : std::string();
 }
+
+/// Kernels of chips as text and as machine code, which the assembler makes while those of the next chip are compiled.
+class AssembledImages {
+public:
+  /// `text`: what the assembler takes; empty where there are no kernels. `assembles`: if it is installed.
+  void add(const cuda::Chip &chip, std::string text, bool assembles) {
+    Image &image = images.emplace_back(Image{chip, std::move(text)});
+    if (!assembler || !assembles || image.text.empty())
+      return;
+    pool.async([this, &image] {
+      llvm::Expected<cuda::Assembled> assembled = cuda::assemble(*assembler, image.text, image.chip);
+      if (assembled)
+        image.machineCode = std::move(assembled->machineCode);
+      else
+        image.problem = llvm::toString(assembled.takeError());
+    });
+  }
+
+  llvm::Expected<SmallVector<DeviceImage>> take() {
+    pool.wait();
+    SmallVector<DeviceImage> all;
+    for (Image &image : images) {
+      if (!image.problem.empty())
+        return llvm::createStringError(image.problem);
+      if (!image.machineCode.empty())
+        all.push_back({image.chip.name, true, std::move(image.machineCode)});
+      all.push_back({image.chip.name, false, std::move(image.text)}); // for drivers that are older than the assembler
+    }
+    return std::move(all);
+  }
+
+private:
+  struct Image {
+    cuda::Chip chip;
+    std::string text, machineCode = "", problem = "";
+  };
+  std::optional<std::string> assembler = cuda::findAssembler();
+  std::deque<Image> images;     // in places that stay
+  llvm::DefaultThreadPool pool; // destroyed first
+};
 
 } // namespace
 
@@ -122,22 +165,18 @@ llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, Stri
   bool isOldestWanted = llvm::any_of(*chips, [&](const cuda::Chip &chip) { return chip.name == oldest.name; });
   if (!isOldestWanted)
     chips->insert(chips->begin(), oldest);
-  std::optional<std::string> assembler = cuda::findAssembler();
-  SmallVector<DeviceImage> images;
+  AssembledImages images;
   for (const cuda::Chip &chip : *chips) {
     llvm::Expected<std::string> text = ptxOf(module, chip);
     if (!text)
       return text.takeError();
-    if (assembler && !text->empty() && (isOldestWanted || chip.name != oldest.name)) {
-      llvm::Expected<cuda::Assembled> assembled = cuda::assemble(*assembler, *text, chip);
-      if (!assembled)
-        return assembled.takeError();
-      images.push_back({chip.name, true, std::move(assembled->machineCode)});
-    }
-    images.push_back({chip.name, false, std::move(*text)}); // for drivers that are older than the assembler, too
+    images.add(chip, std::move(*text), isOldestWanted || chip.name != oldest.name);
   }
+  llvm::Expected<SmallVector<DeviceImage>> all = images.take();
+  if (!all)
+    return all.takeError();
   std::vector<std::vector<char>> expanded;
-  return emitDeviceObject(description, images, cuda::constantsOf(module, expanded), object);
+  return emitDeviceObject(description, *all, cuda::constantsOf(module, expanded), object);
 }
 
 /// Calls `body(chip, its PTX)` for each of the processors.
