@@ -27,7 +27,7 @@ struct ArenaSizes {
   double stream, whole;        // elements of the residual stream, of these tokens
 
   /// Slots of this rank's experts, and how wide these are.
-  double expertRows() const { return tokens * double(layout.expertBatches()) * double(model.moe.experts / layout.ep); }
+  double expertRows() const { return tokens * double(layout.expertRanks()) * double(model.moe.experts / layout.ep); }
   double expertWidth() const { return layout.ep > 1 ? double(model.moe.ffn) : largestShare(model.moe.ffn, layout.tp); }
 
   /// What backward keeps of a norm's weight where a constant is added to it.

@@ -44,7 +44,7 @@ class StateBuilder {
 public:
   explicit StateBuilder(const PricingContext &context)
       : context(context), model(context.model), layout(context.layout), tp(layout.tensorColumns()),
-        cut(compiledHeads(context)), narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()),
+        cut(compiledHeads(context)), narrow(elementBytes(layout.precision) < 4), sharing(layout.expertRanks()),
         shards(layout.shardRanks()), gradientShards(layout.gradientRanks()), parameterShards(layout.parameterRanks()) {}
 
   /// Read by products, rounded where they read less than f32.

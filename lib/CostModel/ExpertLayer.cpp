@@ -21,20 +21,27 @@ static double travellingShare(const ExpertShape &moe, const GroupPlacement &grou
 }
 
 void TransformerLayer::moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back,
-                                  bool joins) {
-  const LayoutAxis grid[] = {{"sharing", layout.expertBatches()}, {"tp", layout.tp}};
-  const int64_t shape[] = {layout.microBatch * layout.expertBatches(), context.job.sequence / layout.cp,
-                           int64_t(width)};
+                                  bool joins, bool wasGathered) {
+  enum { Batches, Tensor, Sequences };
+  const int64_t batches = layout.expertBatches(), sequences = layout.expertSequences();
+  const LayoutAxis grid[] = {{"batches", batches}, {"tp", layout.tp}, {"sequences", sequences}};
+  const int64_t shape[] = {layout.microBatch * batches, context.job.sequence / layout.cp * sequences, int64_t(width)};
   joins &= layout.tp > 1 && !layout.sequenceParallel;
   Layout own, whole;
-  own.dims = {{0}, {}, {}};
+  own.dims.resize(3);
+  if (batches > 1)
+    own.dims[0] = {Batches};
+  if (sequences > 1)
+    own.dims[1] = {Sequences};
   if (joins)
-    own.partial = {1};
-  if (layout.sequenceParallel && layout.tp > 1)
-    own.dims[1] = {1};
+    own.partial = {Tensor};
+  if (layout.sequenceParallel && layout.tp > 1 && !wasGathered)
+    own.dims[1].push_back(Tensor);
   whole.dims.resize(3);
   if (back)
-    whole.partial = layout.tp > 1 ? std::vector<int>{0, 1} : std::vector<int>{0};
+    for (int axis : {int(Batches), int(Tensor), int(Sequences)})
+      if (grid[axis].size > 1)
+        whole.partial.push_back(axis);
   auto elements = [&](const Layout &of) {
     int64_t count = 1;
     for (int64_t extent : localShape(shape, of, grid))
@@ -53,12 +60,12 @@ void TransformerLayer::moveTokens(LayerOp &op, LayerTransfer::When when, int64_t
     before = step.result;
     if (step.kind == ReshardKind::Slice)
       continue;
-    bool overTensor = llvm::is_contained(step.axes, 1), overSharing = llvm::is_contained(step.axes, 0);
-    transfer.ranks = overTensor ? layout.tp : layout.expertBatches();
-    int64_t stride = layout.tp * layout.cp; // of ranks that share experts and have batches of their own
-    transfer.stride = overTensor ? 1 : stride;
-    if (overTensor && overSharing)
-      transfer.outerRanks = layout.expertBatches(), transfer.outerStride = stride;
+    bool overTensor = llvm::is_contained(step.axes, int(Tensor));
+    int64_t inner = llvm::is_contained(step.axes, int(Sequences)) ? sequences : 1; // neighbours behind those of tp
+    transfer.ranks = overTensor ? layout.tp * inner : inner;
+    transfer.stride = overTensor ? 1 : layout.tp;
+    if (llvm::is_contained(step.axes, int(Batches)))
+      transfer.outerRanks = batches, transfer.outerStride = layout.tp * layout.cp;
     build.addTransfer(op, transfer);
   }
   if (joins)
@@ -111,8 +118,7 @@ void TransformerLayer::scatterFromExperts() {
   bool narrowShared = narrowBits() == 16 || model.moe.sharedGate;
   if (isCut && hasShared && !narrowShared) { // the shared experts' gradient is gathered, and goes on from there
     build.addTransfer(op, over(When::Backward, TransferKind::AllGather, 32, whole * hidden));
-    build.addTransfer(op, {When::Backward, TransferKind::AllGather, layout.expertBatches(), layout.tp * layout.cp, 32,
-                           int64_t(double(layout.expertBatches()) * tokens * hidden)});
+    moveTokens(op, When::Backward, 32, hidden, /*back=*/false, /*joins=*/false, /*wasGathered=*/true);
   } else {
     moveTokens(op, When::Backward, 32, hidden, /*back=*/false);
     if (isCut && hasShared)
@@ -123,7 +129,7 @@ void TransformerLayer::scatterFromExperts() {
 
 void TransformerLayer::enterExperts() {
   using When = LayerTransfer::When;
-  if (layout.expertBatches() > 1)
+  if (layout.expertRanks() > 1)
     return gatherForExperts();
   if (layout.tp == 1)
     return;
@@ -175,7 +181,7 @@ void TransformerLayer::leaveSharedExperts() {
 
 void TransformerLayer::leaveExperts() {
   using When = LayerTransfer::When;
-  if (layout.expertBatches() > 1)
+  if (layout.expertRanks() > 1)
     return scatterFromExperts();
   if (layout.tp == 1)
     return;
@@ -205,7 +211,7 @@ void TransformerLayer::compiledExperts() {
   // Every expert has a slot for each token of a sequence; what is not there is zero, and computed all the same.
   bool byExpert = layout.ep > 1;
   int64_t experts = moe.experts / layout.ep;
-  double rows = tokens * double(layout.expertBatches() * experts);
+  double rows = tokens * double(layout.expertRanks() * experts);
   double width = byExpert ? double(moe.ffn) : largestShare(moe.ffn, layout.tp), inner = rows * width;
   build.stream("dispatch", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
   build.experts("expert up-projection", experts, rows, 2 * width, hidden, Bytes(0));

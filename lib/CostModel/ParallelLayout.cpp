@@ -258,6 +258,15 @@ std::optional<unsigned> mlir::ppc::updateCut(llvm::ArrayRef<int64_t> extents, ll
   return best;
 }
 
+int64_t ParallelLayout::expertSequences() const {
+  const int64_t ranks = expertRanks();
+  if (dp % ranks == 0)
+    return 1;
+  if (ranks % cp == 0)
+    return cp;
+  return cp % ranks == 0 ? ranks : 1;
+}
+
 int64_t ParallelLayout::recomputedOf(size_t stage, int64_t layers) const {
   if (recompute != Recompute::Full)
     return 0;

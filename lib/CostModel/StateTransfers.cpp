@@ -14,7 +14,7 @@ using namespace mlir::ppc;
 static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int64_t device, const DeviceState &state) {
   const ParallelLayout &layout = context.layout;
   HeadCut cut = compiledHeads(context);
-  int64_t sharing = layout.expertBatches();
+  const int64_t batches = layout.expertBatches(), sequences = layout.expertSequences();
   std::vector<TransferRow> rows;
   auto add = [&](const MemberSet &members, int64_t calls = 1) {
     if (members.size() > 1)
@@ -28,12 +28,14 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
       members.add(cut.heads, cut.group);
     if (axes & RowAxis)
       members.add(layout.tpRows, layout.tensorColumns());
-    if (axes & DataAxis)
-      members.add(layout.cp, layout.tp);
     if (axes & ExpertAxis)
-      members.add(sharing, layout.tp * layout.cp);
+      members.add(sequences, layout.tp);
     if (axes & DataAxis)
-      members.add(layout.shardRanks() / layout.cp / sharing, layout.tp * layout.cp * sharing);
+      members.add(layout.cp / sequences, layout.tp * sequences);
+    if (axes & ExpertAxis)
+      members.add(batches, layout.tp * layout.cp);
+    if (axes & DataAxis)
+      members.add(layout.shardRanks() / layout.ranksTogether(), layout.tp * layout.ranksTogether());
     return members;
   };
   unsigned common = axisSets - 1;
@@ -56,11 +58,11 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
   return rows;
 }
 
-/// Of so many data-parallel ranks those that hold the same experts: that share a sequence, or share no experts.
+/// Of so many data-parallel ranks those that hold the same experts: that share a sequence and not experts, or neither.
 static void addAlike(MemberSet &members, const ParallelLayout &layout, int64_t ranks) {
-  int64_t sharing = layout.expertBatches();
-  members.add(layout.cp, layout.tp);
-  members.add(ranks / layout.cp / sharing, layout.tp * layout.cp * sharing);
+  const int64_t sequences = layout.expertSequences();
+  members.add(layout.cp / sequences, layout.tp * sequences);
+  members.add(ranks / layout.ranksTogether(), layout.tp * layout.ranksTogether());
 }
 
 /// The ranks of a sum that was planned.
@@ -78,7 +80,7 @@ static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, con
     members.add(layout.tensorColumns() / sequenceParts(layout), 1);
   if (sum.sequence)
     members.add(layout.cp, layout.tp);
-  int64_t sharing = sum.ofExperts ? layout.expertBatches() : 1, all = layout.shardRanks(),
+  int64_t sharing = sum.ofExperts ? layout.expertRanks() : 1, all = layout.shardRanks(),
           gradients = layout.gradientRanks(), inner = gradients > 1 ? gradients : all;
   if (sum.shards && sharing == 1)
     members.add(inner, layout.tp);

@@ -55,7 +55,7 @@ static Bytes optimizerWindow(const PricingContext &context, Bytes onHost) {
                                            double(layout.ep > 1 ? layout.ep : layout.tp)
                                      : 0;
   double shards = layout.zero >= 1 ? double(layout.shardRanks()) : 1;
-  double expertShards = layout.zero >= 1 ? std::max(1.0, shards / double(layout.expertBatches())) : 1;
+  double expertShards = layout.zero >= 1 ? std::max(1.0, shards / double(layout.expertRanks())) : 1;
   Bytes largest(std::max(std::max(table, matrix) / shards, experts / expertShards));
   return std::min(onHost, double(kOffloadBucketsAtOnce) * offloadBucket(onHost, largest));
 }

@@ -64,8 +64,10 @@ private:
   void scatterFromExperts();
   /// From where tokens are to all ranks that have experts for them, or the sums of what these give back: the steps that
   /// the compiler takes for a tensor of that width. `joins`: without sequence parallelism, sums over tensor-parallel
-  /// ranks come after the others, since something is done to their parts before.
-  void moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back, bool joins = false);
+  /// ranks come after the others, since something is done to their parts before. `wasGathered`: with it, they have been
+  /// gathered over these already.
+  void moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back, bool joins = false,
+                  bool wasGathered = false);
   /// Whether what shared experts give is added before the sum over tensor-parallel ranks.
   bool sumsWithShared() const;
   void leaveSharedExperts();

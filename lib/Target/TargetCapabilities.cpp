@@ -55,12 +55,12 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
     return with("gradients or parameters cut over data-parallel ranks", "zero", llvm::Twine(layout.zero));
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks() && !target.shardGroups)
     return with("state cut over some of the data-parallel ranks", "shard_group", llvm::Twine(layout.shardGroup));
-  if (layout.zero && layout.shardGroup % (layout.cp * layout.expertBatches()))
+  if (layout.zero && layout.shardGroup % layout.ranksTogether())
     return with("state cut over some of the ranks that share a sequence or experts", "shard_group",
                 llvm::Twine(layout.shardGroup));
   for (auto [key, group] :
        {std::pair("gradient_group", layout.gradientGroup), std::pair("parameter_group", layout.parameterGroup)})
-    if (layout.zero >= 2 && group > 1 && group != layout.shardRanks() && group % (layout.cp * layout.expertBatches()))
+    if (layout.zero >= 2 && group > 1 && group != layout.shardRanks() && group % layout.ranksTogether())
       return with("gradients or parameters cut over some of the ranks that share a sequence or experts", key,
                   llvm::Twine(group));
   return "";
@@ -91,8 +91,8 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelSha
   if (std::string part = lackedBy(target, layout); !part.empty())
     return part;
   if (layout.dp % layout.expertBatches())
-    return llvm::formatv("experts over ranks that share a sequence (ep {0}, dp {1}, cp {2})", layout.ep, layout.dp,
-                         layout.cp);
+    return llvm::formatv("experts over {0} of the data-parallel ranks of dp {1} x cp {2}", layout.expertRanks(),
+                         layout.dp, layout.cp);
   if (int64_t slices = defaultSlices(layout.schedule, layout.pp); sequence % slices)
     return llvm::formatv("pipeline schedule {0} with sequences of {1} tokens, which {2} slices do not divide",
                          layout.schedule, sequence, slices);

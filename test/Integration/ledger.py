@@ -56,7 +56,10 @@ KNOWN = {*((model, HYBRID) for model in ("bloom", "gemma", "qwen2", "tied", "dee
 # Of models with experts besides.
 EXPERT_CASES = ["--dp 2 --tp 2 --ep 2 --micro-batch 2 --zero 1", "--dp 4 --ep 4 --micro-batch 1 --recompute full",
                 "--dp 4 --tp 2 --ep 4 --pp 2 --zero 1 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --ep 4 --sp=on --micro-batch 2 --recompute full",
-                "--dp 2 --cp 2 --ep 2 --zero 1 --micro-batch 1", "--cp 2 --tp 2 --sp=on --micro-batch 2"]
+                "--dp 2 --cp 2 --ep 2 --zero 1 --micro-batch 1", "--cp 2 --tp 2 --sp=on --micro-batch 2",
+                # Over ranks that share sequences.
+                "--cp 2 --ep 2 --zero 1 --micro-batch 1", "--dp 2 --cp 2 --ep 4 --zero 1 --micro-batch 1", "--cp 4 --ep 2 --zero 2 --micro-batch 2",
+                "--cp 2 --tp 2 --ep 4 --sp=on --zero 3 --micro-batch 1", "--dp 2 --cp 2 --ep 4 --micro-batch 1 --pp 2 --recompute full"]
 
 GROUPS = """name: two kinds
 summary: two fast cores beside two slow ones
@@ -91,15 +94,18 @@ def sharding_groups(command):
         return ()
     sizes = {name: int(size) for name, size in re.findall(r"(\w+): (\d+)", re.search(r"^grid:\n((?:  .*\n)+)", plan, re.M)[1])}
     copies, outer, batches, ranks = sizes.get("copies", 1), sizes.get("outer", 1), sizes.get("ep", 1), math.prod(sizes.values())
-    data = copies * outer * sizes.get("dp", 1) * sizes.get("cp", 1)
-    if copies * outer == 1 and batches == 1:
+    sequences = sizes.get("cp", 1) * sizes.get("cp0", 1) * sizes.get("cp1", 1)
+    data = copies * outer * sizes.get("dp", 1) * sequences
+    cut = re.search(r"^  experts: \[ ([^]]*) \]", plan, re.M)
+    sharing = batches * math.prod(sizes[axis] for axis in (cut[1].split(", ") if cut else []) if axis.startswith("cp"))
+    if copies * outer == 1 and sharing == 1:
         return f"{data}x{ranks // data}", f"{ranks}x1"
     # Ranks that share a copy of what is cut, all of them or those with the same experts; the others; both together.
     tensor = ranks // data // batches
     sets = {(ranks, 1)}
     for shards in (data * batches // copies, data * batches // copies // outer):
-        sets |= {(shards, tensor), (shards // batches, tensor * batches), (data * batches // shards, tensor * shards),
-                 (data * batches, tensor), (data, tensor * batches)}
+        sets |= {(shards, tensor), (shards // sharing, tensor * sharing), (data * batches // shards, tensor * shards),
+                 (data * batches, tensor), (data * batches // sharing, tensor * sharing)}
     return tuple(f"{size}x{stride}" for size, stride in sets)
 
 

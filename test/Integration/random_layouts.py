@@ -163,7 +163,9 @@ def draw_experts(pick, model, layout):
     """The layout with a degree of expert parallelism, where the model has experts; one in ten is any number."""
     experts = next((model[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if key in model), 0)
     degrees = {key: int(layout[layout.index("--" + key) + 1].partition("=")[0]) for key in ("dp", "tp", "cp")}
-    possible = [tp_times * degrees["tp"] for tp_times in range(1, degrees["dp"] + 1) if degrees["dp"] % tp_times == 0]
+    dp, cp = degrees["dp"], degrees["cp"]
+    ranks = {*(n for n in range(1, dp + 1) if dp % n == 0), *(n for n in range(1, cp + 1) if cp % n == 0), *(n * cp for n in range(1, dp + 1) if dp % n == 0)}
+    possible = [n * degrees["tp"] for n in sorted(ranks)]
     possible = [ep for ep in possible if experts and experts % ep == 0 and ep > 1]
     if not experts or pick.random() < 0.3:
         return layout

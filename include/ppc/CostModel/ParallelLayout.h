@@ -97,7 +97,13 @@ struct ParallelLayout {
   }
   /// Of compiled programs, whose experts are cut over all tensor-parallel ranks before others: the data-parallel ranks
   /// besides that share experts, and so the tokens of their batches.
-  int64_t expertBatches() const { return ep > tp ? ep / tp : 1; }
+  int64_t expertRanks() const { return ep > tp ? ep / tp : 1; }
+  /// Of them those that have other parts of the same sequences: none where dp can hold all, else all of cp, or
+  /// neighbours in it. The others have batches of their own.
+  int64_t expertSequences() const;
+  int64_t expertBatches() const { return expertRanks() / expertSequences(); }
+  /// Neighbours that share a sequence or experts: groups of shards have whole such groups.
+  int64_t ranksTogether() const { return cp * expertBatches(); }
   /// Ranks that hold the same expert parameters.
   int64_t expertDataRanks() const { return dp * cp * tp / (ep * etp); }
   /// Activations leave for the host: a device keeps two chunks' worth, so of one stage, which holds one, nothing

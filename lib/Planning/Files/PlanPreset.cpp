@@ -51,6 +51,20 @@ static PlanSections::Axes addTensorAxes(const ParallelLayout &layout, const Pres
   return all;
 }
 
+/// The axes that cut sequences; the last one is that of experts, if they are cut over ranks that share sequences.
+static PlanSections::Axes addContextAxes(const ParallelLayout &layout, PlanSections &plan) {
+  if (layout.cp == 1)
+    return {};
+  const int64_t inner = layout.expertSequences();
+  if (inner == 1 || inner == layout.cp) {
+    plan.grid.push_back({"cp", layout.cp, AxisRole::Context});
+    return {"cp"};
+  }
+  plan.grid.push_back({"cp0", layout.cp / inner, AxisRole::Context});
+  plan.grid.push_back({"cp1", inner, AxisRole::Context});
+  return {"cp0", "cp1"};
+}
+
 /// The layers of a stage, first and last; none where it is larger.
 static std::pair<int64_t, int64_t> layersOf(llvm::ArrayRef<int64_t> firstLayers, size_t stage, int64_t layers) {
   int64_t end = stage + 1 < firstLayers.size() ? firstLayers[stage + 1] : layers + 1;
@@ -87,7 +101,7 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetMo
   plan.vp = layout.vp;
   plan.schedule = layout.schedule;
   plan.microBatches = model.globalBatch / (layout.dp * layout.microBatch);
-  int64_t sharing = layout.expertBatches();
+  const int64_t sharing = layout.expertBatches(), sequences = layout.expertSequences();
   PlanSections::Axes batch{"dp"}, experts, data;
   int64_t copies = layout.zero ? layout.dataRanks() / layout.shardRanks() : 1; // of the cut state
   if (copies > 1) {
@@ -107,10 +121,10 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetMo
     experts.push_back("ep");
   }
   data.assign(batch.begin() + (copies > 1) + (outer > 1), batch.end());
-  if (layout.cp > 1) {
-    plan.grid.push_back({"cp", layout.cp, AxisRole::Context});
-    data.push_back("cp");
-  }
+  PlanSections::Axes context = addContextAxes(layout, plan);
+  data.insert(data.end(), context.begin(), context.end());
+  if (sequences > 1)
+    experts.push_back(context.back());
   std::vector<PlanSections::DimensionCut> heads;
   PlanSections::Axes tensor = addTensorAxes(layout, model, plan, heads);
   if (layout.tp > 1)
@@ -122,7 +136,7 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetMo
     plan.dimensions.push_back({"expert_ffn", tensor});
   plan.dimensions.insert(plan.dimensions.end(), heads.begin(), heads.end());
   if (layout.cp > 1)
-    plan.dimensions.push_back({"sequence", {"cp"}});
+    plan.dimensions.push_back({"sequence", context});
   plan.dimensions.push_back({"vocab", tensor});
   if (layout.tpRows > 1)
     plan.dimensions.push_back({"hidden", {"rows"}});
@@ -134,7 +148,7 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetMo
   if (layout.cp > 1 && layout.contextKind == ContextKind::Ulysses) {
     HeadCut inner = cutHeads(model.kvHeads, model.headGroup, layout.tensorColumns());
     std::optional<HeadCut> cut = exchangedHeads(model.kvHeads, model.headGroup, inner, layout.cp);
-    plan.activations.push_back({cut && cut->group > 1 ? "head_group" : "kv_heads", {"cp"}});
+    plan.activations.push_back({cut && cut->group > 1 ? "head_group" : "kv_heads", context});
   }
   plan.offload = layout.offload;
   if (layout.dataRanks() > 1) {
@@ -259,7 +273,7 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   for (auto [what, ranks] :
        {std::pair("optimizer state", layout.shardGroup), std::pair("gradients", layout.gradientGroup),
         std::pair("parameters", layout.parameterGroup)})
-    if (ranks > 1 && ranks % (layout.cp * layout.expertBatches()))
+    if (ranks > 1 && ranks % layout.ranksTogether())
       return llvm::createStringError("the plan cuts " + llvm::Twine(what) +
                                      " over some of the ranks that share sequences or experts, and not over others");
   if (layout.gradientGroup > 1 && layout.parameterGroup > 1 && layout.gradientGroup != layout.parameterGroup)
@@ -277,8 +291,8 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   }
   if (layout.ep > 1 && (layout.ep % layout.tp || layout.dp % layout.expertBatches()))
     return llvm::createStringError(llvm::formatv("the plan cuts experts into {0} parts, which no degree of expert "
-                                                 "parallelism does on dp {1}, tp {2}",
-                                                 layout.ep, layout.dp, layout.tp)
+                                                 "parallelism does on dp {1}, cp {2}, tp {3}",
+                                                 layout.ep, layout.dp, layout.cp, layout.tp)
                                        .str());
   std::map<std::string, int64_t> expanded = allParts(expandLayout(layout, model, plan.stages));
   std::set<std::string> all;

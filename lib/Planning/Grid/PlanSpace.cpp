@@ -264,7 +264,7 @@ PlanSpace::StateGroups PlanSpace::stateGroups(int64_t zero, int64_t shardGroup, 
     unit *= level.size;
     int64_t group = unit / layout.tp;
     if (searches && unit % layout.tp == 0 && group > 1 && group < all && all % group == 0 &&
-        (!request.stack.arena || group % (layout.cp * layout.expertBatches()) == 0))
+        (!request.stack.arena || group % layout.ranksTogether() == 0))
       groups.push_back(group);
   }
   auto choices = [&](PlanKey key, bool isCut, bool mayBeWhole) {

@@ -325,9 +325,9 @@ void PlanApplier::chooseStrategies() {
     function.walk([&](StrategyOpInterface op) { (void)op.chooseStrategy(*strategy); });
 }
 
-/// Where experts are cut over ranks that have batches of their own, these gather their tokens for the experts of each,
-/// and scatter what comes of them: less than the slots of all experts, which would travel else, as long as there are no
-/// fewer slots than tokens that are gathered.
+/// Where experts are cut over ranks that have batches, or parts of sequences, of their own, these gather their tokens
+/// for the experts of each, and scatter what comes of them: less than the slots of all experts, which would travel
+/// else, as long as there are no fewer slots than tokens that are gathered.
 void PlanApplier::gatherTokens() {
   GridAttr grid = plan.getGrid();
   auto severalDevices = [&](StringRef dimension) {
@@ -337,17 +337,18 @@ void PlanApplier::gatherTokens() {
                     [&](Attribute axis) { return grid.size(cast<StringAttr>(axis)) > 1; });
     return axes;
   };
-  SmallVector<Attribute> experts = severalDevices("experts"), batch = severalDevices("batch");
+  SmallVector<Attribute> experts = severalDevices("experts"), batch = severalDevices("batch"),
+                         sequence = severalDevices("sequence");
   int64_t sharing = 1;
-  llvm::erase_if(batch, [&](Attribute axis) {
-    bool shares = llvm::is_contained(experts, axis);
-    sharing *= shares ? grid.size(cast<StringAttr>(axis)) : 1;
-    return shares;
-  });
+  for (SmallVector<Attribute> *tokens : {&batch, &sequence})
+    llvm::erase_if(*tokens, [&](Attribute axis) {
+      bool shares = llvm::is_contained(experts, axis);
+      sharing *= shares ? grid.size(cast<StringAttr>(axis)) : 1;
+      return shares;
+    });
   if (sharing == 1)
     return;
   Builder builder(function.getContext());
-  SmallVector<Attribute> sequence = severalDevices("sequence");
   function.walk([&](DispatchOp op) {
     RankedTensorType slots = op.getType();
     SmallVector<NamedAttribute> factors = {builder.getNamedAttr("b", builder.getArrayAttr(batch)),

@@ -144,7 +144,7 @@ LogicalResult PlanBuilder::checkShardGroup() {
   if (shardGroup < 0 || !zero)
     return module.emitError() << "shard-group is " << shardGroup
                               << (zero ? ", expected at least 1" : ", and zero 0 cuts no state: use zero 1, 2 or 3");
-  int64_t together = cp * expertBatches();
+  int64_t together = ranksTogether();
   if (dataRanks() % shardGroup || shardGroup % together)
     return module.emitError() << "shard-group " << shardGroup << " must divide the " << dataRanks()
                               << " data-parallel ranks (dp x cp)"
@@ -177,8 +177,9 @@ LogicalResult PlanBuilder::checkExperts() {
     return module.emitError() << "ep " << ep << " is no multiple of tp " << tp
                               << ": experts are cut over all tensor-parallel ranks first";
   if (dp % expertBatches())
-    return module.emitError() << "ep " << ep << " needs experts on " << expertBatches()
-                              << " data-parallel ranks (ep / tp), which do not divide dp " << dp;
+    return module.emitError() << "ep " << ep << " needs experts on " << expertRanks()
+                              << " data-parallel ranks (ep / tp): it must divide dp " << dp << " or cp " << cp
+                              << ", or be cp times what divides dp";
   return success();
 }
 

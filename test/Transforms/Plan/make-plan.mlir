@@ -71,7 +71,7 @@
 // EXPERTS-WIDTH: batch = ["dp"], expert_ffn = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}
 // EXPERTS-UNEVEN: error: expert parallelism cannot cut 8 experts evenly over ep 3: it must divide them
 // EXPERTS-TP: error: ep 2 is no multiple of tp 4: experts are cut over all tensor-parallel ranks first
-// EXPERTS-DP: error: ep 8 needs experts on 4 data-parallel ranks (ep / tp), which do not divide dp 2
+// EXPERTS-DP: error: ep 8 needs experts on 4 data-parallel ranks (ep / tp): it must divide dp 2 or cp 1, or be cp times what divides dp
 // EXPERTS-NONE: error: ep is 2, but no argument has a dimension called "experts" in ppc.dims
 // Of the ranks of tp some cut hidden features; others the sequence besides.
 // ROWS: grid = <dp = 1, rows = 2, tp0 = 3, tp1 = 2>

@@ -184,18 +184,27 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 
-TEST(LayoutFile, SaysThatExpertsSpanRanksWhichShareASequence) {
+TEST(LayoutFile, CutsExpertsOverRanksThatShareASequence) {
   ParallelLayout layout;
   layout.dp = 4;
   layout.cp = 2;
   layout.contextKind = ContextKind::AllGather;
   layout.ep = 8;
   layout.precision = Precision::F32;
-  EXPECT_EQ(lackedBy(defaultTarget(), model(), layout), "experts over ranks that share a sequence (ep 8, dp 4, cp 2)");
+  auto expectGrid = [&](int64_t dp, int64_t cp, int64_t ep, const char *grid, const char *experts) {
+    layout.dp = dp, layout.cp = cp, layout.ep = ep;
+    EXPECT_EQ(lackedBy(defaultTarget(), model(), layout), "");
+    std::string text = textOf(layout);
+    EXPECT_NE(text.find(grid), std::string::npos) << text;
+    EXPECT_NE(text.find(experts), std::string::npos) << text;
+  };
+  expectGrid(4, 2, 4, "grid: { dp: 1, ep: 4, cp: 2, ", "experts: [ ep ]");
+  expectGrid(4, 2, 8, "grid: { dp: 1, ep: 4, cp: 2, ", "experts: [ ep, cp ]");
+  expectGrid(1, 2, 2, "grid: { dp: 1, cp: 2, ", "experts: [ cp ]");
+  expectGrid(1, 4, 2, "grid: { dp: 1, cp0: 2, cp1: 2, ", "experts: [ cp1 ]");
+  layout.dp = 4, layout.cp = 2, layout.ep = 16;
+  EXPECT_EQ(lackedBy(defaultTarget(), model(), layout), "experts over 16 of the data-parallel ranks of dp 4 x cp 2");
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
-  layout.ep = 4;
-  EXPECT_EQ(lackedBy(defaultTarget(), model(), layout), "");
-  EXPECT_NE(textOf(layout).find("grid: { dp: 1, ep: 4, cp: 2, "), std::string::npos) << textOf(layout);
 }
 
 // What a search need not look at is lacked by programs, whatever else a layout says.
