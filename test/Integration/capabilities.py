@@ -82,6 +82,7 @@ ROWS = [
     ("D5", "context parallelism, keys and values gathered", "context", "window", "--cp 2 --micro-batch 2"),
     ("E1", "experts over ranks, all-to-all", "experts", "experts", "--dp 2 --ep 2 --micro-batch 2"),
     ("E1", "experts beside context parallelism", "experts-context", "experts", "--dp 2 --cp 2 --ep 2 --micro-batch 2"),
+    ("E1", "experts over ranks that share sequences as well", "experts-sequences", "experts", "--dp 2 --cp 2 --ep 4 --micro-batch 2"),
     ("E2", "shared experts", "shared-experts", "shared-experts", "--tp 2 --ep 2 --micro-batch 2"),
     ("E4", "experts over tp and dp, dense parts over tp", "folded-experts", "latent-experts", "--dp 2 --tp 2 --ep 4 --micro-batch 2"),
     ("H6", "products in bf16", "bf16", "even", "--tp 2 --micro-batch 2 --precision bf16"),

@@ -54,6 +54,7 @@ ROWS = {
     "deepseek-v3": ("deepseek-v3", ["--ranks", "1"], "f32"),
     "mixtral-experts-tp2": ("mixtral", "tp", "f32"),
     "mixtral-experts-dp2": ("mixtral", "dp", "f32"),
+    "mixtral-experts-cp2": ("mixtral", ["--cp", "2", "--ep", "2", "--zero", "1"], "f32"),
     "mixtral-bf16": ("mixtral", ["--ranks", "1"], "bf16"),
     # Gradients of attention in one pass, and attention by warpgroups, on a stand-in of sm_90.
     "heads-64": ("heads-64", ["--ranks", "1"], "bf16"),
