@@ -133,7 +133,7 @@ TEST(PlanPreset, WhatNoDegreesCutSoIsNoLayout) {
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.grid.push_back({"r", 3, AxisRole::Replica}); }),
             "the plan cuts the ranks of a stage into 24 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 8");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"experts", {"dp"}}); }),
-            "the plan cuts experts into 2 parts, which no degree of expert parallelism does on dp 2, tp 4");
+            "the plan cuts experts into 2 parts, which no degree of expert parallelism does on dp 2, cp 1, tp 4");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.recompute = {{"2-3", "full"}}; }),
             "the plan recomputes layer 2 and not those before it on its stage");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.parameters = {{"w", {{"dp"}}}}; }),
