@@ -18,8 +18,8 @@ struct HeldValue {
 
 class Lifetimes {
 public:
-  explicit Lifetimes(const RowRegion &region) : region(region) {
-    for (auto [member, phase] : llvm::zip(region.members, phasesOf(region)))
+  Lifetimes(const RowRegion &region, ArrayRef<unsigned> phases) : region(region) {
+    for (auto [member, phase] : llvm::zip_equal(region.members, phases))
       if (member.role != RowRole::ChunkStart && member.role != RowRole::Row)
         add(member, phase);
   }
@@ -99,9 +99,10 @@ private:
 
 int64_t heldRegisters(const RowRegion &region) {
   RowThreads threads = region.threads();
-  Lifetimes lifetimes(region);
+  SmallVector<unsigned> phases = phasesOf(region);
+  Lifetimes lifetimes(region, phases);
   int64_t bytes = 0, sums = 0;
-  for (unsigned phase : phasesOf(region))
+  for (unsigned phase = 0; phase <= *llvm::max_element(phases); ++phase)
     bytes = std::max(bytes, lifetimes.heldIn(phase, threads.width, threads.groups));
   for (const RowMember &member : region.members)
     sums += member.role == RowRole::ColumnSum;
