@@ -14,11 +14,16 @@ std::string mlir::ppc::test::oneLine(std::string text) {
   return text;
 }
 
+static std::string placeOf(Diagnostic &diagnostic) {
+  auto place = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
+  return place ? (Twine(place.getLine()) + ":" + Twine(place.getColumn()) + ": ").str() : "";
+}
+
 std::string mlir::ppc::test::runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
   std::string first;
   ScopedDiagnosticHandler collect(module.getContext(), [&](Diagnostic &diagnostic) {
     if (first.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      first = diagnostic.str();
+      first = placeOf(diagnostic) + diagnostic.str();
     return success();
   });
   PassManager pm(module.getContext());
@@ -77,11 +82,14 @@ std::string mlir::ppc::test::difference(const StepResults &found, const StepResu
   return "";
 }
 
-std::string mlir::ppc::test::computeStep(ModuleOp logical, ModuleOp module, uint64_t seed, StepResults &results) {
-  Random random(seed);
-  NamedTensors values = randomValues(*logical.getOps<func::FuncOp>().begin(), random);
+std::string mlir::ppc::test::computeStep(ModuleOp module, const NamedTensors &values, StepResults &results) {
   RankExecutor executor(module);
   if (std::string error = executor.run(values); !error.empty())
     return "failed: " + error;
   return assemble(module, executor, results);
+}
+
+std::string mlir::ppc::test::computeStep(ModuleOp logical, ModuleOp module, uint64_t seed, StepResults &results) {
+  Random random(seed);
+  return computeStep(module, randomValues(*logical.getOps<func::FuncOp>().begin(), random), results);
 }

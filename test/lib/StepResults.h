@@ -12,12 +12,14 @@ namespace mlir::ppc::test {
 /// Logical tensors of a step's outputs by name: parameters, states and metrics.
 using StepResults = std::map<std::string, ReferenceTensor>;
 
-/// Runs passes; "" or the first error.
+/// Runs passes; "" or the first error, behind its line and column where it has them.
 std::string runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build);
 /// The proof of equivalence; "" or "not proved: ...".
 std::string proveEquivalence(ModuleOp logical, ModuleOp module);
-/// Runs one step of the partitioned `module` on the interpreter in f64, from numbers drawn by `seed` for the inputs of
-/// the step of `logical`. "", "failed: ..." or "differs: ..." where ranks that have the same element disagree.
+/// Runs one step of the partitioned `module` on the interpreter in f64, from logical `values` of the inputs of the
+/// step, or from numbers drawn by `seed` for those of `logical`. "", "failed: ..." or "differs: ..." where ranks that
+/// have the same element disagree.
+std::string computeStep(ModuleOp module, const NamedTensors &values, StepResults &results);
 std::string computeStep(ModuleOp logical, ModuleOp module, uint64_t seed, StepResults &results);
 /// "" or "differs: ..." with the first output that has other numbers than expected.
 std::string difference(const StepResults &found, const StepResults &expected);

@@ -1,5 +1,6 @@
 // Models by layouts: each case is imported, cut, proved, executed in random orders, and compared with the same model on
 // one rank, on the interpreter in f64. One process takes many, so that tens of thousands are a matter of an hour.
+#include "CaseLayout.h"
 #include "RoutineNumbers.h"
 #include "StepResults.h"
 #include "TestPasses.h"
@@ -7,7 +8,6 @@
 #include "mlir/Pass/Pass.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/Phases/Phases.h"
-#include "ppc/Transforms/Plan/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -22,9 +22,7 @@ struct LayoutCase {
   std::string name, config;
   HuggingFaceOptions shape;
   std::string precision = "f32";
-  MakePlanPassOptions plan;
-  bool overlap = false, rotate = false;
-  int64_t pieces = 0;
+  CaseLayout layout;
 };
 
 /// Of {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ..., "rotate":
@@ -45,27 +43,8 @@ std::optional<LayoutCase> readCase(StringRef line) {
   result.shape.globalBatch = object->getInteger("global_batch").value_or(1);
   result.shape.scoreBias = false;
   result.precision = object->getString("precision").value_or("f32").str();
-  result.overlap = object->getBoolean("overlap").value_or(false);
-  MakePlanPassOptions &plan = result.plan;
-  auto degree = [&](StringRef key, int64_t absent) { return layout->getInteger(key).value_or(absent); };
-  plan.dp = degree("dp", 1);
-  plan.cp = degree("cp", 1);
-  plan.context = layout->getString("context").value_or("all-gather").str();
-  plan.tp = degree("tp", 1);
-  plan.ep = degree("ep", 1);
-  plan.pp = degree("pp", 1);
-  plan.vp = degree("vp", 0);
-  plan.microBatch = degree("micro-batch", 1);
-  plan.zero = degree("zero", 0);
-  plan.tpRows = degree("tp-rows", 1), plan.tpDepth = degree("tp-depth", 1);
-  plan.shardGroup = degree("shard-group", 0);
-  plan.gradientGroup = degree("gradient-group", 0), plan.parameterGroup = degree("parameter-group", 0);
-  plan.sequenceParallel = layout->getBoolean("sp").value_or(false);
-  plan.schedule = layout->getString("schedule").value_or("1f1b").str();
-  plan.recompute = layout->getString("recompute").value_or("none").str();
-  plan.offload = layout->getString("offload").value_or("none").str();
-  result.rotate = layout->getBoolean("rotate").value_or(false);
-  result.pieces = layout->getInteger("product-pieces").value_or(0);
+  result.layout = readLayout(*layout);
+  result.layout.overlap = object->getBoolean("overlap").value_or(false);
   return result;
 }
 
@@ -121,7 +100,7 @@ private:
     if (std::string problem = compute(**model, one, /*everyOrder=*/true, found); !problem.empty())
       return problem;
     LayoutCase single;
-    single.plan.microBatch = one.plan.microBatch;
+    single.layout.plan.microBatch = one.layout.plan.microBatch;
     if (std::string problem = compute(**model, single, /*everyOrder=*/false, expected); !problem.empty())
       return "failed: one rank: " + problem;
     return difference(found, expected);
@@ -129,30 +108,11 @@ private:
 
   /// Of the case its layout alone.
   std::string compute(ModuleOp model, const LayoutCase &one, bool everyOrder, StepResults &results) {
-    OwningOpRef<ModuleOp> module = model.clone();
-    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(one.plan)); });
-        !error.empty())
-      return "refused: " + oneLine(error);
-    auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
-    if (one.rotate && !plan.getStorage())
-      return "refused: there are no blocks of parameters to rotate";
-    if (one.overlap)
-      plan = plan.withOverlap(true);
-    if (one.overlap)
-      plan = plan.withPieces(one.pieces);
-    (*module)->setAttr(attr::plan, one.rotate ? plan.withRotation(true) : plan);
+    OwningOpRef<ModuleOp> module = model.clone(), logical;
     TrainOptions train;
     train.epsilon = 1e-5; // a bias of keys has no gradient without rotary positions: rounding alone would move it
-    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildTrainPhase(pm, train); }); !error.empty())
-      return "failed: train: " + oneLine(error);
-    OwningOpRef<ModuleOp> logical = module->clone();
-    if (std::string error = runPasses(*module, [](OpPassManager &pm) { buildPlanPhase(pm); }); !error.empty())
-      return (StringRef(error).contains("use fewer parallel ranks") ? "refused: " : "failed: plan: ") + oneLine(error);
-    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildPartitionPhase(pm, {}, one.overlap); });
-        !error.empty())
-      return "failed: partition: " + oneLine(error);
-    if (std::string error = proveEquivalence(*logical, *module); !error.empty())
-      return "failed: " + oneLine(error);
+    if (std::string problem = partition(*module, one.layout, train, logical); !problem.empty())
+      return problem;
     if (std::string error = computeStep(*logical, *module, seed, results); !error.empty())
       return oneLine(error);
     return everyOrder ? inRandomOrders(*module) : "";

@@ -14,5 +14,6 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestTimedExecution();
   registerTestPlanFiles();
   registerTestLayoutCases();
+  registerTestModelCases();
   registerTestTimeMutations();
 }

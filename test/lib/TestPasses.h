@@ -16,6 +16,7 @@ void registerTestEquivalenceRules();
 void registerTestTimedExecution();
 void registerTestPlanFiles();
 void registerTestLayoutCases();
+void registerTestModelCases();
 void registerTestTimeMutations();
 
 /// All of them.

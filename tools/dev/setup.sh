@@ -37,6 +37,7 @@ libgtest-dev          # unit tests
 openmpi-bin           # mpirun, for the tests of the transport mpi
 libopenmpi-dev        # mpi.h, whose constants a test compares with those of the runtime
 python3               # lit and the scripts of tools/dev
+python3-numpy         # what models compute, from outside of the compiler (test/Models)
 TABLE
 )
 
