@@ -24,6 +24,13 @@ namespace names = llvm::sys::path;
 
 static std::error_code systemError() { return {errno, std::generic_category()}; }
 
+void mlir::ppc::reserveStandardStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0 &&
+        open("/", O_RDONLY | O_DIRECTORY) < 0)
+      _exit(1);
+}
+
 namespace {
 
 /// A new file beside another, which is removed unless it takes the other's name; also when a signal ends the process.

@@ -37,6 +37,16 @@ std::vector<std::string> names(const std::string &folder) {
   return result;
 }
 
+// What a rank of another machine has written may lie on a file system of that machine alone.
+void readBack(const std::string &folder, const CheckpointIndex &index) {
+  for (const CheckpointFile &file : index.files)
+    if (std::error_code failure; !fs::exists(folder + "/" + file.name, failure))
+      throw InputError(folder + "/" + file.name +
+                       " has been written by its rank, and is not there for the first rank: the folder of checkpoints "
+                       "must be on a file system that the machines of all ranks share");
+  Checkpoint written(folder);
+}
+
 void removeAll(const std::string &path) {
   std::error_code failure;
   fs::remove_all(path, failure);
@@ -70,8 +80,9 @@ std::string CheckpointFolder::partialPath(int64_t step) const {
 void CheckpointFolder::commit(const CheckpointIndex &index, int64_t keep) const {
   int64_t step = index.info.step;
   std::string from = partialPath(step), to = completePath(step);
-  writeText(from + "/checkpoint.json", writeCheckpointIndex(index));
+  writeText(from + "/" + indexName, writeCheckpointIndex(index));
   syncFolder(from);
+  readBack(from, index);
   // One of the same step is a damaged one that the run did not begin from, or the same once more.
   std::string replaced = to + ".replaced.partial";
   if (fs::exists(to) && exchangeNames(from, to)) {

@@ -8,6 +8,8 @@ namespace ppcrt {
 
 class CheckpointFolder {
 public:
+  static constexpr const char *indexName = "checkpoint.json";
+
   explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
 
   // The run's own number, part of the names of what it is writing: a run that was cut off from this file system and
@@ -23,9 +25,9 @@ public:
   std::string completePath(int64_t step) const;
   std::string partialPath(int64_t step) const;
 
-  // Completes the checkpoint whose files lie in partialPath(step): writes checkpoint.json, makes all durable, gives the
-  // folder its name, then removes all but the last `keep` up to this step. Throws InputError; the older ones are
-  // untouched then.
+  // Completes the checkpoint whose files lie in partialPath(step): writes checkpoint.json, makes all durable, reads
+  // back what each rank has written but the tensors, gives the folder its name, then removes all but the last `keep` up
+  // to this step. Throws InputError; the older ones are untouched then.
   void commit(const CheckpointIndex &index, int64_t keep) const;
   // Removes what is there of an unfinished checkpoint, as far as possible.
   void discard(int64_t step) const;

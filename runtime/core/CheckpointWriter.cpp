@@ -92,8 +92,11 @@ void CheckpointWriter::write(const std::string &folder) {
   written.bytes = offset + end;
   written.headerChecksum = crc32c(start.data(), start.size());
 
+  struct stat status{};
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     throw InputError(withErrno("cannot make the folder " + folder));
+  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    throw InputError("cannot make the folder " + folder + ": something else has its name");
   OutputFile file(folder + "/" + written.name);
   file.reserve(written.bytes);
   file.writeAt(start.data(), offset, 0);

@@ -1,8 +1,10 @@
 // Error texts and the one way to end a process.
 #include "runtime/core/Error.h"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -51,6 +53,11 @@ std::string format(const char *pattern, ...) {
 }
 
 std::string withErrno(const std::string &what) { return what + ": " + std::strerror(errno); }
+
+std::string formatNumber(double value) {
+  std::array<char, 32> buffer;
+  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+}
 
 std::string formatBytes(double bytes) {
   const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

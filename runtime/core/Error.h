@@ -31,6 +31,9 @@ template <typename Function> auto forOption(const std::string &option, Function 
 // `what` followed by the text of errno.
 std::string withErrno(const std::string &what);
 
+// The shortest text that is exactly this number.
+std::string formatNumber(double value);
+
 // "12.3 MiB"
 std::string formatBytes(double bytes);
 

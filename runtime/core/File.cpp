@@ -2,6 +2,7 @@
 #include "runtime/core/File.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -9,8 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <functional>
 #include <mutex>
 #include <poll.h>
+#include <random>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +67,9 @@ void forget(const std::byte *begin) {
       mapping.begin = nullptr;
 }
 
+// Of a name that nothing has, links included.
+constexpr int createAnew = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+
 struct Descriptor {
   int fd;
   ~Descriptor() {
@@ -73,27 +80,33 @@ struct Descriptor {
 
 } // namespace
 
-OutputFile::OutputFile(const std::string &path, const std::string &shown)
-    : name(path), shown(shown.empty() ? path : shown) {
-  fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+OutputFile::OutputFile(const std::string &path) : name(path), shown(path) {
+  fd = open(path.c_str(), createAnew, 0666);
+  if (fd < 0 && errno == EEXIST && unlink(path.c_str()) == 0)
+    fd = open(path.c_str(), createAnew, 0666);
   if (fd < 0)
-    throw InputError(withErrno("cannot write " + this->shown));
+    throw InputError(withErrno("cannot write " + shown));
 }
 
-OutputFile OutputFile::beside(const std::string &path) {
+OutputFile OutputFile::beside(const std::string &path, uint64_t run) {
   struct stat status;
   bool replaces = stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-  OutputFile result(partialPath(path), path);
+  OutputFile result;
+  result.name = partialPath(path, run);
+  result.shown = path;
+  result.fd = open(result.name.c_str(), createAnew, 0666);
+  if (result.fd < 0)
+    throw InputError(withErrno("cannot write " + path));
   if (replaces)
     (void)fchmod(result.fd, status.st_mode & 0777); // where the file system has modes
   return result;
 }
 
-OutputFile OutputFile::joinBeside(const std::string &path) {
+OutputFile OutputFile::joinBeside(const std::string &path, uint64_t run) {
   OutputFile result;
-  result.name = partialPath(path);
+  result.name = partialPath(path, run);
   result.shown = path;
-  result.fd = open(result.name.c_str(), O_RDWR | O_CLOEXEC);
+  result.fd = open(result.name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (result.fd < 0)
     throw InputError(withErrno("cannot write " + result.shown +
                                ", which the first rank has created: ranks on several "
@@ -154,6 +167,39 @@ void OutputFile::writeAt(const void *data, int64_t bytes, int64_t offset) const 
 void OutputFile::sync() const {
   if (!ordered && fsync(fd) != 0)
     throw InputError(withErrno("cannot write " + shown + " to its disk"));
+}
+
+InputFile::InputFile(const std::string &path)
+    : name(path), fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+  struct stat status;
+  if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    std::string why = fd < 0 ? withErrno("cannot read " + path) : "cannot read " + path + ": not a regular file";
+    if (fd >= 0)
+      close(fd);
+    throw InputError(why);
+  }
+  length = status.st_size;
+  stamp = std::hash<std::string>()(format("%lld %lld %lld %lld.%ld %lld.%ld", (long long)status.st_dev,
+                                          (long long)status.st_ino, (long long)status.st_size,
+                                          (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                                          (long long)status.st_ctim.tv_sec, status.st_ctim.tv_nsec));
+}
+
+InputFile::~InputFile() { close(fd); }
+
+void InputFile::readAt(void *data, int64_t bytes, int64_t offset) const {
+  char *to = static_cast<char *>(data);
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t count = pread(fd, to + done, size_t(bytes - done), offset + done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      throw InputError(withErrno("cannot read " + name));
+    if (count == 0)
+      throw InputError(
+          format("cannot read %s: it became shorter than %lld bytes", name.c_str(), (long long)(offset + bytes)));
+    done += count;
+  }
 }
 
 MappedFile::MappedFile(const std::string &path) : name(path) {
@@ -217,9 +263,24 @@ std::pair<std::string, int> follow(std::string path) {
 
 std::string targetOf(const std::string &path) { return follow(path).first; }
 
-std::string partialPath(const std::string &path) { return targetOf(path) + ".partial"; }
+uint64_t drawRunNumber() {
+  std::random_device device;
+  return (uint64_t(device()) << 31 ^ device()) | 1;
+}
 
-void completeFile(const std::string &path) { renameFile(partialPath(path), targetOf(path)); }
+std::string partialPath(const std::string &path, uint64_t run) {
+  constexpr size_t longest = 200; // of 255 bytes that a name may have
+  std::string target = targetOf(path);
+  size_t name = target.rfind('/') + 1; // 0 where there is none
+  return target.substr(0, std::min(target.size(), name + longest)) + format(".partial-%llx", (unsigned long long)run);
+}
+
+void reserveStandardStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0 &&
+        open("/", O_RDONLY | O_DIRECTORY) < 0)
+      _exit(1);
+}
 
 int ownDescriptor(const std::string &path) { return follow(path).second; }
 
@@ -230,10 +291,28 @@ bool isStream(const std::string &path) {
 }
 
 int openGrowing(const std::string &path) {
+  constexpr int turns = 200, pause = 10'000; // microseconds: ranks of a run that was killed end a little later
   int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0)
     throw InputError(withErrno("cannot write " + path));
+  for (int turn = 0; flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++turn) {
+    if (turn == turns) {
+      close(fd);
+      throw InputError("cannot write " + path + ": another run writes it: give another name, or end that run");
+    }
+    usleep(pause);
+  }
   return fd;
+}
+
+FolderTurn::FolderTurn(const std::string &folder) : fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+    ;
+}
+
+FolderTurn::~FolderTurn() {
+  if (fd >= 0)
+    close(fd);
 }
 
 std::vector<unsigned char> readPipe(const std::string &path) {
@@ -289,13 +368,11 @@ int openStream(const std::string &path) {
 
 NewFile::NewFile(const std::string &path)
     : path(path), stream(isStream(path)),
-      file(stream ? OutputFile::stream(openStream(path), path) : OutputFile::beside(path)) {
-  partial = file.path();
-}
+      file(stream ? OutputFile::stream(openStream(path), path) : OutputFile::beside(path, drawRunNumber())) {}
 
 NewFile::~NewFile() {
   if (!stream)
-    unlink(partial.c_str());
+    unlink(file.path().c_str());
 }
 
 void NewFile::append(std::string_view text) {
@@ -315,7 +392,7 @@ void NewFile::commit() {
   flush();
   file.sync();
   if (!stream)
-    completeFile(path);
+    renameFile(file.path(), targetOf(path));
 }
 
 std::string readText(const std::string &path, int64_t limit) {

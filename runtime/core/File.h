@@ -14,14 +14,15 @@ namespace ppcrt {
 class OutputFile {
 public:
   OutputFile() = default;
-  // Creates the file, or empties it. Messages call it `shown`, or by its path when that is empty.
-  explicit OutputFile(const std::string &path, const std::string &shown = "");
-  // Creates the file that is to replace `path` when it is complete, with the mode of what is there: partialPath(path).
-  static OutputFile beside(const std::string &path);
+  // Creates the file anew: one of that name is removed first, and a link is not followed.
+  explicit OutputFile(const std::string &path);
+  // Creates the file that is to replace `path` when it is complete, with the mode of what is there, under
+  // partialPath(path, run), which nothing has yet. Messages call it by `path`.
+  static OutputFile beside(const std::string &path, uint64_t run);
   // Takes over a descriptor of a stream, which is written in order whatever the offset.
   static OutputFile stream(int fd, const std::string &shown);
-  // Opens what another process, possibly on another machine, has created beside `path`.
-  static OutputFile joinBeside(const std::string &path);
+  // Opens what another process of the same run, possibly on another machine, has created beside `path`.
+  static OutputFile joinBeside(const std::string &path, uint64_t run);
   OutputFile(OutputFile &&other) noexcept;
   OutputFile &operator=(OutputFile &&other) noexcept;
   ~OutputFile();
@@ -38,6 +39,28 @@ private:
   std::string name, shown;
   int fd = -1;
   bool ordered = false;
+};
+
+// A regular file opened for reading. Throws InputError.
+class InputFile {
+public:
+  explicit InputFile(const std::string &path);
+  ~InputFile();
+  InputFile(const InputFile &) = delete;
+  InputFile &operator=(const InputFile &) = delete;
+
+  // All of them, or it throws.
+  void readAt(void *data, int64_t bytes, int64_t offset) const;
+  int64_t size() const { return length; }
+  // Another number for another file of this machine, and for another content as far as the system tells: device, inode,
+  // size and the times of the last changes.
+  uint64_t identity() const { return stamp; }
+
+private:
+  std::string name;
+  int fd;
+  int64_t length = 0;
+  uint64_t stamp = 0;
 };
 
 // A regular file, mapped for reading. Reading a part that the file has lost since ends the process with a message that
@@ -64,16 +87,22 @@ private:
 // Where a path leads behind symbolic links. What replaces a file takes this name, so that a link stays one.
 std::string targetOf(const std::string &path);
 
-// What is to replace `path` until it is complete: TARGET.partial.
-std::string partialPath(const std::string &path);
+// A number that no other run has, above 0 and below 2^63: part of the names of what a run writes, so that two that
+// write the same path do not mix.
+uint64_t drawRunNumber();
 
-// Gives what was written beside `path` its name. Throws InputError.
-void completeFile(const std::string &path);
+// What is to replace `path` until it is complete: TARGET.partial-RUN, in a name that is not too long.
+std::string partialPath(const std::string &path, uint64_t run);
+
+// Opens the null device where one of the descriptors 0 to 2 is closed, so that no file gets its number and with it what
+// is printed. Reading input and writing output fail as on the closed one; errors and notes go nowhere. To be called
+// before anything is opened.
+void reserveStandardStreams();
 
 // The descriptor of this process that a path names (/dev/stdout, /dev/fd/N); -1: none.
 int ownDescriptor(const std::string &path);
 
-// A file of text that is written beside its path, as PATH.partial, and takes its name when it is complete: until then
+// A file of text that is written beside its path and takes its name when it is complete: until then
 // what had that name stays. A stream is written directly.
 class NewFile {
 public:
@@ -92,7 +121,7 @@ public:
 private:
   void flush();
 
-  std::string path, partial; // the same for a stream
+  std::string path;
   bool stream;
   OutputFile file;
   std::string held; // not written yet
@@ -104,7 +133,8 @@ int openStream(const std::string &path);
 // What is written in order and in place: a pipe, a character device, what this process has open already.
 bool isStream(const std::string &path);
 
-// Opens a file that grows, whose content stays; creates it if need be. Throws InputError.
+// Opens a file that grows, whose content stays; creates it if need be. As long as it is open, here or in a process that
+// was forked since, no other run gets it. Throws InputError.
 int openGrowing(const std::string &path);
 
 // All that comes through a pipe, at most 1 GiB. What writes it has a few seconds to begin; later pauses are told.
@@ -116,6 +146,19 @@ std::string readText(const std::string &path, int64_t limit = int64_t(1) << 30);
 
 // Writes a file and makes it durable. Throws InputError.
 void writeText(const std::string &path, std::string_view text);
+
+// Keeps others who do the same out of a folder until it is gone; where the file system has no such locks, it does
+// nothing.
+class FolderTurn {
+public:
+  explicit FolderTurn(const std::string &folder);
+  ~FolderTurn();
+  FolderTurn(const FolderTurn &) = delete;
+  FolderTurn &operator=(const FolderTurn &) = delete;
+
+private:
+  int fd;
+};
 
 // Makes the names in a folder durable. Throws InputError.
 void syncFolder(const std::string &path);

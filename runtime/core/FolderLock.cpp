@@ -15,7 +15,6 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
-#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -104,8 +103,7 @@ void sleepFor(double seconds) { std::this_thread::sleep_for(std::chrono::duratio
 
 FolderLock::FolderLock(const std::string &folder, double beat, bool withLocks)
     : folder(folder), path(folder + "/" + fileName), started(timeText()), beat(beat), maker(getpid()) {
-  std::random_device device;
-  number = int64_t((uint64_t(device()) << 31 ^ device()) & INT64_MAX) | 1;
+  number = int64_t(drawRunNumber());
   std::error_code failure;
   madeFolder = std::filesystem::create_directories(folder, failure);
   if (failure)

@@ -11,7 +11,8 @@
 namespace ppcrt {
 namespace {
 
-enum class Kind { Flag, Text, Choice, Count, Positive, Real, Seed };
+// An Input is a Text that names what is read.
+enum class Kind { Flag, Text, Input, Choice, Count, Positive, Real, Seed };
 
 struct Option {
   const char *name;
@@ -20,6 +21,7 @@ struct Option {
   Kind kind;
   void *(*field)(Options &);
   int64_t most = mlir::ppc::limits::steps; // of a Count or a Positive
+  const char *mayDiffer = nullptr;         // why ranks may have different values; null: they may not
 };
 
 constexpr double mostReal = mlir::ppc::limits::learningRate;
@@ -29,19 +31,20 @@ constexpr int64_t mostBytes = mlir::ppc::limits::tensorElements;
 #define FIELD(name) [](Options &options) -> void * { return &options.name; }
 
 const Option table[] = {
-    {"--data", "FILE", "text to train on, whose bytes are the tokens, or a file of token ids", Kind::Text, FIELD(data)},
+    {"--data", "FILE", "text to train on, whose bytes are the tokens, or a file of token ids", Kind::Input,
+     FIELD(data)},
     {"--data-format", "auto|text|uint16|uint32|megatron", "how FILE holds its tokens (default: auto)", Kind::Choice,
      FIELD(dataFormat)},
     {"--order", "random|shuffle|sequential", "places anywhere (default), epochs of all samples, or as in the file",
      Kind::Choice, FIELD(order)},
     {"--tokenizer", "bytes|FILE",
-     "what makes tokens of a text: its bytes (default), or a tokenizer.json of byte-level BPE", Kind::Text,
+     "what makes tokens of a text: its bytes (default), or a tokenizer.json of byte-level BPE", Kind::Input,
      FIELD(tokenizer)},
     {"--save-tokens", "FILE.bin", "write the tokens of --data as --data reads them, and exit", Kind::Text,
      FIELD(saveTokens)},
     {"--synthetic", nullptr, "train on random tokens instead of a text", Kind::Flag, FIELD(synthetic)},
     {"--eval-data", "FILE", "text or tokens of which the loss is told without training on them, read as --data is",
-     Kind::Text, FIELD(evalData)},
+     Kind::Input, FIELD(evalData)},
     {"--eval-every", "N", "steps between two evaluations of --eval-data (default: only after the last step)",
      Kind::Positive, FIELD(evalEvery)},
     {"--eval-batches", "N", "batches to evaluate (default: as many whole ones as --eval-data has)", Kind::Positive,
@@ -54,7 +57,7 @@ const Option table[] = {
      FIELD(warmup)},
     {"--seed", "N", "seed of initial values and sample order (default 0)", Kind::Seed, FIELD(seed)},
     {"--weights", "PATH", "begin with the weights of a folder as transformers writes it, or of a *.safetensors",
-     Kind::Text, FIELD(weights)},
+     Kind::Input, FIELD(weights)},
     {"--save-weights", "FOLDER", "write the weights after the last step as transformers reads them", Kind::Text,
      FIELD(saveWeights)},
     {"--weight-type", "f32|bf16", "type of the written weights: as they are trained (default), or rounded",
@@ -82,7 +85,7 @@ const Option table[] = {
      FIELD(onNotFinite)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
     {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
-    {"--emulate", "FILE", "run as on links and bodies of the speeds that FILE gives (docs/Emulation.md)", Kind::Text,
+    {"--emulate", "FILE", "run as on links and bodies of the speeds that FILE gives (docs/Emulation.md)", Kind::Input,
      FIELD(emulate)},
     {"--save-durations", "FILE", "write how long bodies take under --emulate as JSON", Kind::Text,
      FIELD(saveDurations)},
@@ -95,9 +98,10 @@ const Option table[] = {
     {"--save-losses", "FILE", "write the loss of each step, one per line", Kind::Text, FIELD(saveLosses)},
     {"--transport", "local|mpi|tcp",
      "fork the ranks here, be one rank of mpirun, or one that rank 0 connects (default: as the environment says)",
-     Kind::Choice, FIELD(transport)},
+     Kind::Choice, FIELD(transport), 0,
+     "it says again what the environment says, and ranks of different transports do not meet"},
     {"--store", "HOST:PORT", "where rank 0 connects the ranks of --transport tcp (default: as the environment says)",
-     Kind::Text, FIELD(store)},
+     Kind::Text, FIELD(store), 0, "machines may know that of rank 0 by different names"},
     {"--join-timeout", "F", "seconds until all ranks have come there (default 120)", Kind::Real, FIELD(joinTimeout)},
     {"--hang-timeout", "F",
      "seconds after which a rank without a sign of life, or communication between GPUs, ends the run (default 300)",
@@ -152,6 +156,7 @@ void assign(const Option &option, Options &options, const char *text) {
     *static_cast<bool *>(field) = true;
     return;
   case Kind::Text:
+  case Kind::Input:
     if (!*text)
       throw UsageError(format("%s: expected a file name, found nothing", option.name));
     *static_cast<std::string *>(field) = text;
@@ -177,6 +182,25 @@ void assign(const Option &option, Options &options, const char *text) {
   }
 }
 
+std::string show(const Option &option, const void *field) {
+  switch (option.kind) {
+  case Kind::Flag:
+    return "given";
+  case Kind::Text:
+  case Kind::Input:
+  case Kind::Choice:
+    return *static_cast<const std::string *>(field);
+  case Kind::Count:
+  case Kind::Positive:
+    return std::to_string(*static_cast<const int64_t *>(field));
+  case Kind::Seed:
+    return std::to_string(*static_cast<const uint64_t *>(field));
+  case Kind::Real:
+    return formatNumber(*static_cast<const double *>(field));
+  }
+  return "";
+}
+
 } // namespace
 
 bool Options::isGiven(const char *name) const { return std::find(given.begin(), given.end(), name) != given.end(); }
@@ -199,8 +223,17 @@ Options parseOptions(int argc, char **argv) {
     options.given.push_back(option->name);
     assign(*option, options, !option->argument ? "" : equals ? equals + 1 : argv[++i]);
   }
+  options.resume |= options.resumeAnyway;
+  if (options.minimumLearningRate < 0)
+    options.minimumLearningRate = options.learningRate / 10;
+  if (options.warmup < 0)
+    options.warmup = std::min<int64_t>(100, options.steps / 10);
+  return options;
+}
+
+void checkOptions(const Options &options) {
   if (options.help || options.version || options.showPlan)
-    return options;
+    return;
   if (options.data.empty() == !options.synthetic && !(options.checkMachine && !options.synthetic))
     throw UsageError(options.synthetic ? "--data and --synthetic exclude each other"
                                        : "no training data: give --data FILE (or --synthetic); see --help");
@@ -220,15 +253,18 @@ Options parseOptions(int argc, char **argv) {
                            "--checkpoint-wait", "--checkpoint-required"})
     if (options.isGiven(name) && options.checkpointDir.empty())
       throw UsageError(format("%s needs --checkpoint-dir FOLDER", name));
-  options.resume |= options.resumeAnyway;
-  if (options.minimumLearningRate < 0)
-    options.minimumLearningRate = options.learningRate / 10;
   bool fromCheckpoint = options.resume && !options.isGiven("--lr"); // which says it later
   if (options.minimumLearningRate > options.learningRate && !fromCheckpoint)
     throw UsageError(format("--min-lr %g is larger than --lr %g", options.minimumLearningRate, options.learningRate));
-  if (options.warmup < 0)
-    options.warmup = std::min<int64_t>(100, options.steps / 10);
-  return options;
+}
+
+std::vector<OptionValue> optionValues(const Options &options) {
+  Options copy = options;
+  std::vector<OptionValue> values;
+  for (const Option &option : table)
+    values.push_back({option.name, options.isGiven(option.name) ? show(option, option.field(copy)) : "",
+                      option.kind == Kind::Input, option.mayDiffer});
+  return values;
 }
 
 std::string helpText(const std::string &program) {

@@ -64,8 +64,22 @@ struct Options {
   bool makesGraphs() const { return launches == "graphs" && profile.empty(); }
 };
 
-// Throws UsageError naming the option.
+// Reads the words of a command line. Throws UsageError naming the option.
 Options parseOptions(int argc, char **argv);
+
+// Throws UsageError where options do not go together, or one is missing that another needs.
+void checkOptions(const Options &options);
+
+// An option as ranks that were started apart compare it.
+struct OptionValue {
+  const char *name;
+  std::string value;     // as it was understood; empty: not given
+  bool namesInput;       // a file or a folder that the run reads: its content counts in place of its name
+  const char *mayDiffer; // why ranks may have different values; null: they may not
+};
+
+// Of each option that there is, in the order of the help text.
+std::vector<OptionValue> optionValues(const Options &options);
 
 std::string helpText(const std::string &program);
 

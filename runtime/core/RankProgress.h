@@ -14,6 +14,8 @@ namespace ppcrt {
 // initial state.
 struct RankProgress {
   std::atomic<int64_t> step; // the step it is in, from 1; 0 before
+  // Of a run that has done its steps: the last checkpoint that was due and could not be written; 0: there is none.
+  std::atomic<int64_t> lacksCheckpoint;
 
   // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields
   // after it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.

@@ -1,9 +1,9 @@
 // Two lists of files, and what they have in common.
 #include "runtime/core/RunFiles.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/File.h"
 #include "runtime/core/FolderLock.h"
 #include "runtime/core/Options.h"
+#include "runtime/core/RunInputs.h"
 
 #include <filesystem>
 #include <string>
@@ -82,16 +82,9 @@ private:
       inputs.emplace_back(option, path);
   }
 
-  // A file of tokens, and what may belong to it.
   void addTokens(const std::string &option, const std::string &path) {
-    if (path.empty())
-      return;
-    addInput(option, path);
-    bool named = path.size() > 4 && (path.substr(path.size() - 4) == ".bin" || path.substr(path.size() - 4) == ".idx");
-    std::string base = named ? path.substr(0, path.size() - 4) : path;
-    for (const char *ending : {".bin", ".idx"})
-      if (base + ending != path && fs::exists(base + ending))
-        addInput(option, base + ending);
+    for (const std::string &file : tokenFiles(path))
+      addInput(option, file);
   }
 
   // A file of weights, an index of several beside it, or a folder that holds either.
@@ -118,36 +111,33 @@ private:
           addInput("--checkpoint-dir", options.checkpointDir + "/" + name + "/" + file);
   }
 
-  void addOutput(const std::string &option, const std::string &path, bool takesItsNameLater) {
-    if (path.empty())
-      return;
-    outputs.emplace_back(option, path);
-    if (takesItsNameLater && !isStream(path))
-      outputs.emplace_back(option, partialPath(path));
+  void addOutput(const std::string &option, const std::string &path) {
+    if (!path.empty())
+      outputs.emplace_back(option, path);
   }
 
   void findOutputs() {
-    addOutput("--log", options.log, false);
-    addOutput("--save-losses", options.saveLosses, false);
-    addOutput("--trace", options.trace, true);
-    addOutput("--profile", options.profile, true);
-    addOutput("--save-durations", options.saveDurations, true);
-    addOutput("--save-parameters", options.saveParameters, true);
-    addOutput("--save-gradients", options.saveGradients, true);
-    addOutput("--save-tokens", options.saveTokens, true);
+    addOutput("--log", options.log);
+    addOutput("--save-losses", options.saveLosses);
+    addOutput("--trace", options.trace);
+    addOutput("--profile", options.profile);
+    addOutput("--save-durations", options.saveDurations);
+    addOutput("--save-parameters", options.saveParameters);
+    addOutput("--save-gradients", options.saveGradients);
+    addOutput("--save-tokens", options.saveTokens);
     folders = outputs.size();
-    addOutput("--save-weights", options.saveWeights, false);
-    addOutput("--checkpoint-dir", options.checkpointDir, false);
+    addOutput("--save-weights", options.saveWeights);
+    addOutput("--checkpoint-dir", options.checkpointDir);
     foldersEnd = outputs.size();
     if (!options.checkpointDir.empty())
-      addOutput("--checkpoint-dir", options.checkpointDir + "/" + FolderLock::fileName, false);
+      addOutput("--checkpoint-dir", options.checkpointDir + "/" + FolderLock::fileName);
     if (options.saveWeights.empty())
       return;
     for (const char *name : {"config.json", "model.safetensors", "model.safetensors.index.json"})
-      addOutput("--save-weights", options.saveWeights + "/" + name, true);
+      addOutput("--save-weights", options.saveWeights + "/" + name);
     for (const std::string &name : namesIn(options.saveWeights))
       if (begins(name, "model-"))
-        addOutput("--save-weights", options.saveWeights + "/" + name, false);
+        addOutput("--save-weights", options.saveWeights + "/" + name);
   }
 
   void checkKinds() const {

@@ -6,8 +6,6 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
 
-#include <array>
-#include <charconv>
 #include <sstream>
 
 namespace ppcrt {
@@ -16,14 +14,11 @@ namespace {
 constexpr const char *fingerprint = "model.fingerprint", *modelPrefix = "model.", *sequenceLength = "sequence length",
                      *globalBatch = "global batch";
 
-// The shortest text that is exactly this number.
-std::string show(double value) {
-  std::array<char, 32> buffer;
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
-}
+bool isOfModel(const std::string &name) { return name.rfind(modelPrefix, 0) == 0; }
 
-// The plan without what was predicted of it.
-std::string planName(const Manifest &manifest) {
+} // namespace
+
+std::string layoutName(const Manifest &manifest) {
   std::string plan, line;
   for (std::istringstream text(manifest.plan); std::getline(text, line);)
     if (line.empty() || line[0] != '#')
@@ -34,10 +29,6 @@ std::string planName(const Manifest &manifest) {
   return axes +
          format("%lld micro-batches (plan %08x)", (long long)manifest.microBatches, crc32c(plan.data(), plan.size()));
 }
-
-bool isOfModel(const std::string &name) { return name.rfind(modelPrefix, 0) == 0; }
-
-} // namespace
 
 Facts readMathematics(const JsonValue &manifest) {
   Facts facts;
@@ -68,7 +59,7 @@ RunIdentity identify(const Manifest &manifest, const Options &options, const std
   identity.mathematics["seed"] = std::to_string(options.seed);
   identity.mathematics["order of samples"] = options.order;
   identity.circumstances = {{"name of the model", manifest.model},
-                            {"layout", planName(manifest)},
+                            {"layout", layoutName(manifest)},
                             {"schedule", manifest.schedule.empty() ? "none" : manifest.schedule},
                             {"ranks", std::to_string(manifest.grid.rankCount())},
                             {"precision", info(manifest.precision).name},
@@ -78,8 +69,8 @@ RunIdentity identify(const Manifest &manifest, const Options &options, const std
                             {"--data", options.synthetic ? "--synthetic" : options.data},
                             {"--tokenizer", options.tokenizer},
                             {"--steps", std::to_string(options.steps)},
-                            {"--lr", show(options.learningRate)},
-                            {"--min-lr", show(options.minimumLearningRate)},
+                            {"--lr", formatNumber(options.learningRate)},
+                            {"--min-lr", formatNumber(options.minimumLearningRate)},
                             {"--warmup", std::to_string(options.warmup)}};
   return identity;
 }

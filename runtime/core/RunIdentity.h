@@ -28,6 +28,9 @@ Facts readMathematics(const JsonValue &manifest);
 RunIdentity identify(const Manifest &manifest, const Options &options, const std::string &tokens,
                      const std::string &transport, int threads);
 
+// The grid, and the plan without what was predicted of it.
+std::string layoutName(const Manifest &manifest);
+
 struct Difference {
   std::string name, here, there; // "none": there is no such fact
 };

@@ -66,14 +66,14 @@ std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest,
   return {start, end + int64_t(start.size())};
 }
 
-TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role role,
+TensorFile::TensorFile(const std::string &path, uint64_t run, const Manifest &manifest, Role role,
                        const std::vector<WrittenTensor> &tensors)
     : TensorFile(path, role) {
   auto [start, end] = layOut(manifest, tensors);
   struct stat status;
   if (isStream(path) || (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
     throw InputError("cannot write " + path + ": not a regular file");
-  file = OutputFile::beside(path);
+  file = OutputFile::beside(path, run);
   try {
     file.reserve(end);
     file.writeAt(start.data(), int64_t(start.size()), 0);
@@ -83,12 +83,12 @@ TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role r
   }
 }
 
-std::unique_ptr<TensorFile> TensorFile::join(const std::string &path, const Manifest &manifest, Role role,
+std::unique_ptr<TensorFile> TensorFile::join(const std::string &path, uint64_t run, const Manifest &manifest, Role role,
                                              const std::vector<WrittenTensor> &tensors) {
   std::unique_ptr<TensorFile> result(new TensorFile(path, role));
   result->layOut(manifest, tensors);
   result->stays = true;
-  result->file = OutputFile::joinBeside(path);
+  result->file = OutputFile::joinBeside(path, run);
   return result;
 }
 
@@ -141,7 +141,7 @@ void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const Devic
 
 void TensorFile::commit() {
   file.sync();
-  completeFile(finalPath);
+  renameFile(file.path(), targetOf(finalPath));
   stays = true;
 }
 

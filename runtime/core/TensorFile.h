@@ -39,11 +39,12 @@ bool writesBlock(const Grid &grid, int64_t rank, const Buffer &buffer);
 
 class TensorFile {
 public:
-  // Creates `path`.partial with its header and full size. Called once, before ranks are forked: throws InputError when
-  // the file cannot be written.
-  TensorFile(const std::string &path, const Manifest &manifest, Role role, const std::vector<WrittenTensor> &tensors);
+  // Creates partialPath(path, run) with its header and full size. Called once, before ranks are forked: throws
+  // InputError when the file cannot be written.
+  TensorFile(const std::string &path, uint64_t run, const Manifest &manifest, Role role,
+             const std::vector<WrittenTensor> &tensors);
   // The same file in a process that does not descend from the one that created it; called after that.
-  static std::unique_ptr<TensorFile> join(const std::string &path, const Manifest &manifest, Role role,
+  static std::unique_ptr<TensorFile> join(const std::string &path, uint64_t run, const Manifest &manifest, Role role,
                                           const std::vector<WrittenTensor> &tensors);
   // Removes the partial file unless it was committed or joined.
   ~TensorFile();

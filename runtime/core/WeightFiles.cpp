@@ -12,8 +12,6 @@
 namespace ppcrt {
 namespace {
 
-constexpr const char *singleFile = "model.safetensors";
-constexpr const char *indexFile = "model.safetensors.index.json";
 constexpr size_t namesShown = 4;
 
 bool exists(const std::string &path) {

@@ -12,6 +12,9 @@ namespace ppcrt {
 
 class WeightFiles {
 public:
+  // In a folder: the only file, or the index of several.
+  static constexpr const char *singleFile = "model.safetensors", *indexFile = "model.safetensors.index.json";
+
   // Throws InputError: files that are absent or damaged; tensors that are missing, that the model does not have, that
   // are in two files, or whose shape or type does not fit, by name, with what is found and what is expected.
   WeightFiles(const std::string &path, const Manifest &manifest);

@@ -44,13 +44,13 @@ std::string configText(const Manifest &manifest, DataType type) {
 
 } // namespace
 
-std::unique_ptr<WeightFolder> WeightFolder::join(const std::string &path, const Manifest &manifest, int64_t shardBytes,
-                                                 bool round) {
-  return std::unique_ptr<WeightFolder>(new WeightFolder(path, manifest, shardBytes, round, /*joins=*/true));
+std::unique_ptr<WeightFolder> WeightFolder::join(const std::string &path, uint64_t run, const Manifest &manifest,
+                                                 int64_t shardBytes, bool round) {
+  return std::unique_ptr<WeightFolder>(new WeightFolder(path, run, manifest, shardBytes, round, /*joins=*/true));
 }
 
-WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool round,
-                           bool joins)
+WeightFolder::WeightFolder(const std::string &path, uint64_t run, const Manifest &manifest, int64_t shardBytes,
+                           bool round, bool joins)
     : folder(path) {
   if (!joins && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
     throw InputError(withErrno("cannot make the folder " + path));
@@ -75,8 +75,8 @@ WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, in
     for (const WrittenTensor &tensor : shards[i])
       map[tensor.name] = name;
     name = folder + "/" + name;
-    files.push_back(joins ? TensorFile::join(name, manifest, Role::Parameter, shards[i])
-                          : std::make_unique<TensorFile>(name, manifest, Role::Parameter, shards[i]));
+    files.push_back(joins ? TensorFile::join(name, run, manifest, Role::Parameter, shards[i])
+                          : std::make_unique<TensorFile>(name, run, manifest, Role::Parameter, shards[i]));
   }
   if (files.size() > 1)
     index = nlohmann::json({{"metadata", {{"total_size", total}}}, {"weight_map", map}}).dump(2) + "\n";
@@ -88,6 +88,7 @@ void WeightFolder::writeBlocks(const Manifest &manifest, int64_t rank, const Dev
 }
 
 void WeightFolder::commit() {
+  FolderTurn turn(folder);
   for (const auto &file : files)
     file->commit();
   // A folder written before may hold the other form: what readers look at first must fit what was just written.

@@ -1,5 +1,6 @@
 // oneDNN matmul primitives with batch dimensions, cached by shape, strides and the number of threads.
 #include "runtime/host/BatchedProduct.h"
+#include "runtime/core/Error.h"
 #include "runtime/host/Threads.h"
 
 #include <cstring>
@@ -155,6 +156,11 @@ bool runBatched(const GemmProblem &problem, bool accumulate, const void *a, cons
     product.usable = false;
   }
   return product.usable;
+}
+
+std::string productLibrary() {
+  const dnnl_version_t *version = dnnl_version();
+  return format("%d.%d.%d (%.12s)", version->major, version->minor, version->patch, version->hash);
 }
 
 } // namespace ppcrt

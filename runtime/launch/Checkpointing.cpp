@@ -150,6 +150,13 @@ void Checkpointing::identify(RunIdentity now) {
   }
 }
 
+std::string Checkpointing::describeCandidates() const {
+  std::string text;
+  for (const auto &candidate : candidates)
+    text += (text.empty() ? "steps " : ", ") + std::to_string(candidate->info().step);
+  return text.empty() ? "none" : text;
+}
+
 void Checkpointing::prepare() {
   if (options.checkpointDir.empty())
     return;
@@ -283,26 +290,34 @@ void Checkpointing::complete(Transport &transport, bool wait) {
   else if (largest(transport, !writer->isDone()))
     return;
   int64_t rank = transport.rank(), ranks = transport.rankCount(), step = underWay.info.step;
-  int64_t first = largest(transport, writer->failure().empty() ? 0 : ranks - rank);
-  if (first) {
+  std::string problem = writer->failure();
+  int64_t first = largest(transport, problem.empty() ? 0 : ranks - rank);
+  int64_t mine[] = {writer->file().bytes, int64_t(writer->file().headerChecksum)};
+  writer.reset();
+  if (!first) {
+    std::vector<int64_t> all(2 * ranks);
+    transport.allGather(Transport::everyRank, mine, all.data(), 2, DataType::I64);
     if (rank == 0)
-      folder.discard(step);
-    if (first == ranks - rank)
-      giveUp(writer->failure());
-    writer.reset();
+      problem = commit(transport, all);
+    first = largest(transport, problem.empty() ? 0 : ranks - rank);
+  }
+  if (!first) {
+    good.push_back(step);
+    missing = 0;
     return;
   }
-  int64_t mine[] = {writer->file().bytes, int64_t(writer->file().headerChecksum)};
-  std::vector<int64_t> all(2 * ranks);
-  transport.allGather(Transport::everyRank, mine, all.data(), 2, DataType::I64);
-  writer.reset();
-  good.push_back(step); // what the first rank does now is done when the next one is agreed on
-  if (rank != 0)
-    return;
+  missing = step;
+  folder.discard(step); // by each rank, which may have a folder of its own
+  if (first == ranks - rank)
+    giveUp(problem);
+}
+
+std::string Checkpointing::commit(const Transport &transport, const std::vector<int64_t> &bytesAndChecksums) {
   underWay.files.clear();
-  for (int64_t other = 0; other < ranks; ++other)
-    if (all[2 * other])
-      underWay.files.push_back({rankFileName(other), all[2 * other], uint32_t(all[2 * other + 1])});
+  for (size_t rank = 0; 2 * rank < bytesAndChecksums.size(); ++rank)
+    if (bytesAndChecksums[2 * rank])
+      underWay.files.push_back(
+          {rankFileName(int64_t(rank)), bytesAndChecksums[2 * rank], uint32_t(bytesAndChecksums[2 * rank + 1])});
   try {
     if (lock)
       lock->check();
@@ -310,13 +325,13 @@ void Checkpointing::complete(Transport &transport, bool wait) {
     fatal("%s", error.what());
   }
   try {
-    BackgroundWork commit([&] { folder.commit(underWay, options.checkpointKeep); });
-    waitForDisk(transport, [&](double seconds) { return commit.waitFor(seconds); });
-    commit.finish();
+    BackgroundWork work([&] { folder.commit(underWay, options.checkpointKeep); });
+    waitForDisk(transport, [&](double seconds) { return work.waitFor(seconds); });
+    work.finish();
   } catch (const InputError &error) {
-    folder.discard(step);
-    giveUp(error.what());
+    return error.what();
   }
+  return "";
 }
 
 } // namespace ppcrt

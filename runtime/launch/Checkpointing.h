@@ -37,7 +37,12 @@ public:
   // the next when it is due.
   void afterStep(Transport &transport, const DeviceMemory &memory, int64_t step);
 
+  // The step of the last checkpoint that was due, where it could not be written; else 0.
+  int64_t lacking() const { return missing; }
+
   bool hasCandidates() const { return !candidates.empty(); }
+  // "steps 20, 15", or "none".
+  std::string describeCandidates() const;
 
 private:
   void findCandidates();
@@ -47,6 +52,8 @@ private:
   bool tryLoad(const Checkpoint &checkpoint, Transport &transport, DeviceMemory &memory);
   void begin(Transport &transport, const DeviceMemory &memory, int64_t step);
   void complete(Transport &transport, bool wait);
+  // By the first rank: gives the checkpoint under way its name. Returns why it could not, or nothing.
+  std::string commit(const Transport &transport, const std::vector<int64_t> &bytesAndChecksums);
   void giveUp(const std::string &why);
   // Waits for what this rank brings to a disk, and says so where that takes long.
   void waitForDisk(const Transport &transport, const std::function<bool(double seconds)> &waitFor) const;
@@ -62,7 +69,8 @@ private:
   std::vector<std::string> refusals;
   std::unique_ptr<CheckpointWriter> writer; // of the checkpoint under way
   CheckpointIndex underWay;
-  std::vector<int64_t> good; // steps of those that this run began from or wrote, whose names may still be missing
+  std::vector<int64_t> good; // steps of those that this run began from or wrote
+  int64_t missing = 0;
 };
 
 } // namespace ppcrt

@@ -5,6 +5,7 @@
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
+#include "runtime/launch/RankAgreement.h"
 #include "runtime/launch/RankLink.h"
 #include "runtime/launch/Training.h"
 
@@ -50,13 +51,20 @@ public:
         size(link.size()) {}
   ~ConnectedRun() { setFatalHandler(nullptr, nullptr); }
 
-  int run(const std::optional<RankEnvironment> &environment) {
-    if (!agree([&] { checkRankCount(environment); }) || !agree([&] { checkSameProgram(); }))
-      return 1;
+  int run(const std::optional<RankEnvironment> &environment, const Preparation &prepare) {
+    if (!agree([&] { checkRankCount(environment); }))
+      return status;
+    std::vector<RunFact> facts = startFacts(link, program, manifest, options);
+    std::optional<int> answer;
+    if (!agree([&] { checkAlike(link, facts); }) || !agree([&] { answer = prepare(); }))
+      return status;
+    if (answer)
+      return *answer;
     running.who = manifest.grid.describe(rank) + " on " + hostName();
     setFatalHandler(endAllRanks, &running);
     std::optional<FolderLock> lock;
     std::unique_ptr<Training> training;
+    auto runNumber = uint64_t(link.ofFirst(int64_t(drawRunNumber())));
     if (!agree([&] {
           learnMachines();
           checkMemory();
@@ -65,10 +73,10 @@ public:
             lock.emplace(options.checkpointDir);
         }) ||
         !agree([&] {
-          training = std::make_unique<Training>(manifest, options,
-                                                RunSetting{link.name(), threads(), lock ? &*lock : nullptr});
+          training = std::make_unique<Training>(
+              manifest, options, RunSetting{link.name(), threads(), lock ? &*lock : nullptr, nullptr, runNumber});
         }) ||
-        !agree([&] {
+        !agree([&] { checkAlike(link, training->facts()); }) || !agree([&] {
           if (rank == 0)
             training->createOutputs();
         }) ||
@@ -76,16 +84,16 @@ public:
           if (rank != 0)
             training->joinOutputs();
         }))
-      return 1;
+      return status;
     if (rank == 0 && !options.quiet)
       std::printf("transport: %s, %d ranks on %d machine%s\n", link.describe().c_str(), size, machines,
                   machines == 1 ? "" : "s");
     return agree([&] { train(*training); }) && agree([&] {
              if (rank == 0)
                training->commitOutputs();
-           })
+           }) && agree([&] { training->checkCheckpoints(running.progress); })
                ? 0
-               : 1;
+               : status;
   }
 
 private:
@@ -94,6 +102,9 @@ private:
     std::string error;
     try {
       work();
+    } catch (const UsageError &caught) {
+      error = caught.what();
+      status = 2;
     } catch (const std::exception &caught) {
       error = caught.what();
     }
@@ -109,16 +120,6 @@ private:
   void checkRankCount(const std::optional<RankEnvironment> &environment) const {
     if (int64_t needed = manifest.grid.rankCount(); needed != size)
       throw link.wrongCount(needed, environment);
-  }
-
-  // An older program on one of the machines, or other options there, would compute nonsense together.
-  void checkSameProgram() const {
-    std::string text(program.manifest, program.manifest_size);
-    text += format(" %lld %llu %.17g %s %d %lld %lld %d", (long long)options.steps, (unsigned long long)options.seed,
-                   options.learningRate, options.order.c_str(), options.evalData.empty(), (long long)options.evalEvery,
-                   (long long)options.evalBatches, options.slowRank > 0);
-    if (auto mine = int64_t(std::hash<std::string>()(text)); link.ofFirst(mine) != mine)
-      throw InputError("this program, or its options, are not those of rank 0: start the same on all machines");
   }
 
   // Which ranks are on this machine, and which of those share this rank's cores.
@@ -194,6 +195,7 @@ private:
   RankLink &link;
   RunningRank running;
   int rank, size;
+  int status = 1; // of a run that fails
   int machines = 1;
   int sharing = 0;             // ranks that may run on exactly the cores on which this one may
   std::vector<int> neighbours; // the ranks of this machine
@@ -202,8 +204,8 @@ private:
 } // namespace
 
 int runConnected(const ppcrt_program &program, const Manifest &manifest, const Options &options, RankLink &link,
-                 const std::optional<RankEnvironment> &environment) {
-  return ConnectedRun(program, manifest, options, link).run(environment);
+                 const std::optional<RankEnvironment> &environment, const Preparation &prepare) {
+  return ConnectedRun(program, manifest, options, link).run(environment, prepare);
 }
 
 } // namespace ppcrt

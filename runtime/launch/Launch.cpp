@@ -1,6 +1,7 @@
 // ppcrt_main: reads the command line and the manifest, then starts the ranks or becomes one.
 #include "runtime/launch/Launch.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/RunFiles.h"
 #include "runtime/launch/Training.h"
@@ -13,30 +14,33 @@
 namespace ppcrt {
 namespace {
 
-// Without --transport, the environment decides. torchrun connects its processes to torch only: on one machine the first
-// of them forks the ranks and the others have nothing to do; on several they connect themselves.
-int launch(const ppcrt_program &program, const Manifest &manifest, const Options &options,
-           const std::optional<RankEnvironment> &environment) {
+using Launcher = int (*)(const ppcrt_program &, const Manifest &, const Options &,
+                         const std::optional<RankEnvironment> &, const Preparation &);
+
+// What connects ranks that were started apart; null: this process forks them. Without --transport, the environment
+// decides. torchrun connects its processes to torch only: on one machine the first of them forks the ranks and the
+// others have nothing to do; on several they connect themselves.
+Launcher connectingLauncher(const Options &options, const std::optional<RankEnvironment> &environment) {
   bool areSeveralMachines = environment && environment->kind == LauncherKind::Torchrun &&
                             environment->localSize != environment->size && environment->size > 1;
   if (options.transport == "tcp" || (options.transport.empty() && areSeveralMachines))
-    return launchStore(program, manifest, options, environment);
-  if (options.transport == "mpi" ||
-      (options.transport.empty() && environment && environment->kind != LauncherKind::Torchrun))
-    return launchMpi(program, manifest, options, environment);
-  if (environment && environment->size > 1) {
-    if (environment->kind != LauncherKind::Torchrun)
-      throw InputError(format("--transport local forks the ranks in one process, but %s started %d: start the program "
-                              "alone, or leave the option out",
-                              environment->launcher.c_str(), environment->size));
-    if (environment->localSize != environment->size)
-      throw InputError(
-          "torchrun started processes on several machines, which --transport local does not connect: leave "
-          "the option out");
-    if (environment->rank != 0)
-      return 0;
-  }
-  return launchLocal(program, manifest, options);
+    return launchStore;
+  bool isOfLauncher = environment && environment->kind != LauncherKind::Torchrun;
+  return options.transport == "mpi" || (options.transport.empty() && isOfLauncher) ? launchMpi : nullptr;
+}
+
+// Whether this process is the one that forks the ranks.
+bool forksRanks(const std::optional<RankEnvironment> &environment) {
+  if (!environment || environment->size <= 1)
+    return true;
+  if (environment->kind != LauncherKind::Torchrun)
+    throw InputError(format("--transport local forks the ranks in one process, but %s started %d: start the program "
+                            "alone, or leave the option out",
+                            environment->launcher.c_str(), environment->size));
+  if (environment->localSize != environment->size)
+    throw InputError("torchrun started processes on several machines, which --transport local does not connect: leave "
+                     "the option out");
+  return environment->rank == 0;
 }
 
 void saveTokens(const Options &options, const Manifest &manifest) {
@@ -48,8 +52,11 @@ void saveTokens(const Options &options, const Manifest &manifest) {
     std::printf("data: %s\nwritten to %s\n", tokens.describe().c_str(), options.saveTokens.c_str());
 }
 
-// Options that a program for GPUs does not have, or no other.
-void checkTarget(const Manifest &manifest, const Options &options) {
+// Options that a program for GPUs does not have, or no other, and those that ranks on one machine have alone.
+void checkTarget(const Manifest &manifest, const Options &options, bool isConnected) {
+  if (isConnected && !options.emulate.empty())
+    throw InputError(
+        "--emulate knows ranks that share one machine: start the program alone, or with --transport local");
   if (manifest.target == Target::Cuda && !options.emulate.empty())
     throw InputError("--emulate holds the routines of processors to times, and this program is for GPUs");
   for (const char *name : {"--share-devices", "--launches"})
@@ -80,15 +87,24 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
       std::fputs(manifest.plan.c_str(), stdout);
     return 0;
   }
-  checkRunFiles(options);
-  if (!options.saveTokens.empty()) {
-    if (speaks)
-      saveTokens(options, manifest);
-    return 0;
-  }
-  checkEntries(manifest, program);
-  checkTarget(manifest, options);
-  return launch(program, manifest, options, environment);
+  Launcher connecting = connectingLauncher(options, environment);
+  auto prepare = [&]() -> std::optional<int> {
+    checkOptions(options);
+    checkRunFiles(options);
+    if (!options.saveTokens.empty()) {
+      if (speaks)
+        saveTokens(options, manifest);
+      return 0;
+    }
+    checkEntries(manifest, program);
+    checkTarget(manifest, options, connecting != nullptr);
+    return std::nullopt;
+  };
+  if (connecting)
+    return connecting(program, manifest, options, environment, prepare);
+  if (std::optional<int> status = prepare())
+    return *status;
+  return forksRanks(environment) ? launchLocal(program, manifest, options) : 0;
 }
 
 // Of several processes that find the same thing wrong before they are connected, the first says so at once; its end
@@ -107,6 +123,7 @@ RankWatch::Limits watchLimits(const Options &options) {
 } // namespace ppcrt
 
 int ppcrt_main(const ppcrt_program *program, int argc, char **argv) {
+  ppcrt::reserveStandardStreams();
   int status = 1;
   std::optional<ppcrt::RankEnvironment> environment = ppcrt::readRankEnvironment();
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error like a full disk

@@ -8,6 +8,7 @@
 #include "runtime/core/RankWatch.h"
 #include "runtime/host/LocalWorld.h"
 #include "runtime/include/ppcrt.h"
+#include "runtime/launch/RankLink.h"
 
 namespace ppcrt {
 
@@ -21,10 +22,10 @@ RankWatch::Limits watchLimits(const Options &options);
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options);
 
 // Becomes one rank among those that a launcher has started: connected by MPI (MpiTransport), or by the store of rank 0
-// (StoreTransport).
+// (StoreTransport). `prepare` is called once the ranks are known to be alike.
 int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Options &options,
-              const std::optional<RankEnvironment> &environment);
+              const std::optional<RankEnvironment> &environment, const Preparation &prepare);
 int launchStore(const ppcrt_program &program, const Manifest &manifest, const Options &options,
-                const std::optional<RankEnvironment> &environment);
+                const std::optional<RankEnvironment> &environment, const Preparation &prepare);
 
 } // namespace ppcrt

@@ -169,8 +169,10 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
   ranks.describeWait = [&](int rank) { return describeWait(snapshot(world.status(rank), now())); };
   ranks.look = [&](const std::vector<int> &processes) { return watch.look(processes); };
   int status = runRanks(ranks);
-  if (status == 0)
+  if (status == 0) {
     training.commitOutputs();
+    training.checkCheckpoints(world.status(0));
+  }
   return status;
 }
 

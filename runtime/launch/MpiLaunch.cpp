@@ -81,12 +81,9 @@ private:
 } // namespace
 
 int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Options &options,
-              const std::optional<RankEnvironment> &environment) {
-  if (!options.emulate.empty())
-    throw InputError(
-        "--emulate knows ranks that share one machine: start the program alone, or with --transport local");
+              const std::optional<RankEnvironment> &environment, const Preparation &prepare) {
   MpiLink link(OpenMpi::load());
-  return runConnected(program, manifest, options, link, environment);
+  return runConnected(program, manifest, options, link, environment, prepare);
 }
 
 } // namespace ppcrt

@@ -10,6 +10,7 @@
 #include "runtime/core/Transport.h"
 #include "runtime/host/MpiTransport.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ public:
   virtual int64_t smallest(int64_t value) = 0;
   virtual int64_t ofFirst(int64_t value) = 0;
   virtual std::vector<int64_t> all(const std::vector<int64_t> &mine) = 0;
+  // What each of them hands over, of any length: [rank].
+  std::vector<std::string> allTexts(const std::string &mine);
 
   // What is wrong where `needed` ranks are to be and size() are there.
   virtual InputError wrongCount(int64_t needed, const std::optional<RankEnvironment> &environment) const = 0;
@@ -45,9 +48,13 @@ public:
   [[noreturn]] virtual void abort(const std::string &message) = 0;
 };
 
+// What a process has to do before it is a rank, and all alike: throws what is wrong with options and program. A status
+// ends the process: what was asked for needs no ranks.
+using Preparation = std::function<std::optional<int>()>;
+
 // One rank among those of `link`: what one process alone can find wrong is told to all before training begins, so that
 // they end together and the first that has something to say says it once. Returns the exit status.
 int runConnected(const ppcrt_program &program, const Manifest &manifest, const Options &options, RankLink &link,
-                 const std::optional<RankEnvironment> &environment);
+                 const std::optional<RankEnvironment> &environment, const Preparation &prepare);
 
 } // namespace ppcrt

@@ -88,17 +88,14 @@ private:
 } // namespace
 
 int launchStore(const ppcrt_program &program, const Manifest &manifest, const Options &options,
-                const std::optional<RankEnvironment> &environment) {
-  if (!options.emulate.empty())
-    throw InputError(
-        "--emulate knows ranks that share one machine: start the program alone, or with --transport local");
+                const std::optional<RankEnvironment> &environment, const Preparation &prepare) {
   if (!environment || environment->size < 1)
     throw InputError(
         "--transport tcp: the environment does not say which rank this is: start it with torchrun, srun or "
         "mpirun, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process");
   StoreLink link(storeAddress(options, *environment), environment->rank, environment->size,
                  {options.joinTimeout, options.hangTimeout});
-  return runConnected(program, manifest, options, link, environment);
+  return runConnected(program, manifest, options, link, environment, prepare);
 }
 
 } // namespace ppcrt

@@ -49,7 +49,8 @@ DataRequest dataRequest(const Options &options, const Manifest &manifest) {
 }
 
 Training::Training(const Manifest &manifest, const Options &given, const RunSetting &setting)
-    : manifest(manifest), options(given), emulation(setting.emulation), checkpoints(manifest, options, setting.lock) {
+    : manifest(manifest), options(given), emulation(setting.emulation), runNumber(setting.run),
+      checkpoints(manifest, options, setting.lock) {
   if (!options.profile.empty() && manifest.operations.empty())
     throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
   if (!options.profile.empty())
@@ -75,6 +76,11 @@ void Training::openData(const RunSetting &setting) {
   heldOut = std::make_unique<TokenData>(request);
 }
 
+std::vector<RunFact> Training::facts() const {
+  std::string candidates = checkpoints.describeCandidates();
+  return {{"checkpoints to go on from", candidates, candidates}};
+}
+
 void Training::createOutputs() {
   if (std::string data = tokens ? tokens->describe() : ""; !data.empty() && !options.quiet)
     std::printf("data: %s\n", data.c_str());
@@ -95,11 +101,11 @@ void Training::createOutputs() {
     trace = forOption("--trace", [&] { return std::make_unique<TraceFile>(options.trace); });
   for (const SavedRole &one : savedRoles(options))
     saved.push_back(forOption(one.option, [&] {
-      return std::make_unique<TensorFile>(one.path, manifest, one.role, logicalTensors(manifest, one.role));
+      return std::make_unique<TensorFile>(one.path, runNumber, manifest, one.role, logicalTensors(manifest, one.role));
     }));
   if (!options.saveWeights.empty())
     savedWeights = forOption("--save-weights", [&] {
-      return std::make_unique<WeightFolder>(options.saveWeights, manifest, options.weightFileBytes,
+      return std::make_unique<WeightFolder>(options.saveWeights, runNumber, manifest, options.weightFileBytes,
                                             options.weightType == "bf16");
     });
 }
@@ -108,10 +114,10 @@ void Training::joinOutputs() {
   if (options.checkMachine)
     return;
   for (const SavedRole &one : savedRoles(options))
-    saved.push_back(TensorFile::join(one.path, manifest, one.role, logicalTensors(manifest, one.role)));
+    saved.push_back(TensorFile::join(one.path, runNumber, manifest, one.role, logicalTensors(manifest, one.role)));
   if (!options.saveWeights.empty())
-    savedWeights =
-        WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
+    savedWeights = WeightFolder::join(options.saveWeights, runNumber, manifest, options.weightFileBytes,
+                                      options.weightType == "bf16");
 }
 
 void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code, RankProgress &progress) {
@@ -203,7 +209,14 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     metrics->summarize(report);
   if (bodies)
     concludeEmulation(*bodies, transport);
+  progress.lacksCheckpoint = checkpoints.lacking();
   transport.barrier(Transport::everyRank); // nobody leaves before all have written
+}
+
+void Training::checkCheckpoints(const RankProgress &progress) const {
+  if (int64_t step = progress.lacksCheckpoint)
+    throw InputError(format("the run has done its steps, and its last checkpoint, of step %lld, could not be written",
+                            (long long)step));
 }
 
 void Training::concludeEmulation(const EmulatedBodies &bodies, Transport &transport) const {

@@ -13,6 +13,7 @@
 #include "runtime/core/WeightFiles.h"
 #include "runtime/core/WeightFolder.h"
 #include "runtime/launch/Checkpointing.h"
+#include "runtime/launch/RankAgreement.h"
 
 #include <memory>
 #include <vector>
@@ -28,6 +29,7 @@ struct RunSetting {
   int threads;           // of a rank
   FolderLock *lock;      // of --checkpoint-dir, borrowed; null where there is none or another process has it
   const Emulation *emulation = nullptr; // borrowed; null: as fast as this machine is
+  uint64_t run = drawRunNumber();       // the same in all ranks
 };
 
 class Training {
@@ -35,6 +37,9 @@ public:
   // Reads and checks the data and what to begin with: weights, checkpoints. `manifest` is borrowed.
   // Throws InputError.
   Training(const Manifest &manifest, const Options &options, const RunSetting &setting);
+
+  // What ranks that were started apart have to find alike in what was read.
+  std::vector<RunFact> facts() const;
 
   // Opens the files that the run writes. Once for each run, in the launcher or in the first rank: throws InputError
   // when one of them cannot be written.
@@ -51,6 +56,8 @@ public:
 
   // Gives the files their names; where createOutputs() was called, after every rank's run() has returned.
   void commitOutputs();
+  // Throws InputError where a run that `progress` tells of lacks a checkpoint that it was to write.
+  void checkCheckpoints(const RankProgress &progress) const;
 
 private:
   void openData(const RunSetting &setting);
@@ -66,6 +73,7 @@ private:
   const Manifest &manifest;
   Options options; // as given, or as the checkpoint says
   const Emulation *emulation;
+  uint64_t runNumber;
   Checkpointing checkpoints;
   LineFile log, losses;
   std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's

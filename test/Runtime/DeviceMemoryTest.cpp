@@ -66,7 +66,7 @@ TEST(DeviceMemoryTest, NothingButCodeAndTransportsUsesAddresses) {
       << said;
 
   std::string path = temporaryPath("parameters.safetensors");
-  TensorFile file(path, manifest, Role::Parameter, logicalTensors(manifest, Role::Parameter));
+  TensorFile file(path, 1, manifest, Role::Parameter, logicalTensors(manifest, Role::Parameter));
   file.writeBlocks(manifest, 0, memory);
   file.commit();
   float first = memory.read<float>(parameter->offset);

@@ -90,12 +90,69 @@ TEST_F(RunFilesTest, NoOutputIsAnInput) {
   expectRefused("--save-weights", folder / "weights", "what --weights reads");
 }
 
-TEST_F(RunFilesTest, WhatLiesBesideAnOutputCountsToo) {
+TEST_F(RunFilesTest, WhatLiesBesideAnOutputStays) {
   fs::rename(folder / "data", folder / "x.partial");
+  fs::create_symlink(folder / "held", folder / "y.partial");
   std::map<std::string, std::string> before = content();
-  ProgramRun run("1,1,1", {"--data", folder / "x.partial", "--steps", "1", "--save-parameters", folder / "x"});
-  EXPECT_EQ(run.wait(), 1);
-  EXPECT_NE(run.err().find("x.partial: this is what --data reads"), std::string::npos) << run.err();
+  ProgramRun run("1,1,1", {"--data", folder / "x.partial", "--steps", "1", "--save-parameters", folder / "x", "--trace",
+                           folder / "y"});
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  std::map<std::string, std::string> after = content();
+  EXPECT_EQ(after.erase(folder / "x") + after.erase(folder / "y"), 2u);
+  EXPECT_TRUE(after == before);
+}
+
+// Gives up what it was stopped in when another has written the same path: each file is whole, and of one run.
+TEST_F(RunFilesTest, TwoRunsOfOnePathDoNotMix) {
+  auto arguments = [&](const std::string &seed, const std::string &name) {
+    return std::vector<std::string>{
+        "--synthetic", "--steps",           "3",           "--quiet",        "--seed",
+        seed,          "--save-parameters", folder / name, "--save-weights", folder / (name + ".weights")};
+  };
+  auto saved = [&](const std::string &name) {
+    return readFile(folder / name) + readFile(folder / (name + ".weights/model.safetensors"));
+  };
+  for (const char *seed : {"1", "2"}) {
+    ProgramRun alone("1,1,1", arguments(seed, std::string("alone") + seed));
+    ASSERT_EQ(alone.wait(), 0) << alone.err();
+  }
+  ProgramRun first("1,1,1", arguments("1", "both"));
+  for (int turn = 0; turn < 5000 && first.ranks().empty(); ++turn)
+    usleep(1000);
+  ASSERT_EQ(kill(first.launcher(), SIGSTOP), 0);
+  ProgramRun second("1,1,1", arguments("2", "both"));
+  ASSERT_EQ(second.wait(), 0) << second.err();
+  EXPECT_TRUE(saved("both") == saved("alone2"));
+  ASSERT_EQ(kill(first.launcher(), SIGCONT), 0);
+  ASSERT_EQ(first.wait(), 0) << first.err();
+  EXPECT_TRUE(saved("both") == saved("alone1"));
+}
+
+TEST_F(RunFilesTest, LinesAreOfOneRun) {
+  ProgramRun first("1,1,1", {"--synthetic", "--steps", "100000000", "--print-every", "1", "--log", folder / "log"});
+  ASSERT_TRUE(first.waitForOutput("step 1 "));
+  ProgramRun second("1,1,1", {"--synthetic", "--steps", "3", "--save-losses", folder / "log"});
+  EXPECT_EQ(second.wait(), 1);
+  EXPECT_EQ(second.err().find("error: --save-losses: cannot write " + (folder / "log") + ": another run writes it"), 0u)
+      << second.err();
+}
+
+// No file gets a number to which something is printed.
+TEST_F(RunFilesTest, ClosedStreamsAreNoFiles) {
+  auto run = [&](const std::string &closes, const std::string &name) {
+    ProgramRun one({"sh", "-c", "exec \"$@\" " + closes, "sh"}, {}, "1,2,1",
+                   {"--synthetic", "--steps", "3", "--checkpoint-dir", folder / (name + ".run"), "--save-parameters",
+                    folder / name, "--save-losses", folder / (name + ".losses")});
+    EXPECT_EQ(one.wait(), 0) << closes << one.err();
+    return readFile(folder / name) + readFile(folder / (name + ".losses")) +
+           readFile(folder / (name + ".run/step-00000003/rank-00000.safetensors"));
+  };
+  std::string open = run("", "open");
+  for (const char *closes : {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"})
+    EXPECT_TRUE(run(closes, "closed") == open && fs::remove_all(folder / "closed.run")) << closes;
+}
+
+TEST_F(RunFilesTest, WhatLiesInAFolderOfWeightsCountsToo) {
   fs::create_directories(folder / "tuned");
   fs::rename(folder / "held", folder / "tuned/config.json");
   ProgramRun folderRun("1,1,1", {"--data", folder / "tuned/config.json", "--save-weights", folder / "tuned"});

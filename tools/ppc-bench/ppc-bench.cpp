@@ -153,6 +153,7 @@ int fail(llvm::Error error) {
 } // namespace
 
 int main(int argc, char **argv) {
+  reserveStandardStreams();
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-bench " PPC_VERSION "\n"; });

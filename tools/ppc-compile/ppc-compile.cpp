@@ -10,6 +10,7 @@
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/InitPpc.h"
 #include "ppc/Support/Heartbeat.h"
+#include "ppc/Support/OutputFile.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "ppc/Transforms/Plan/PlanLedger.h"
 #include "llvm/Support/FileSystem.h"
@@ -232,6 +233,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
 } // namespace
 
 int main(int argc, char **argv) {
+  reserveStandardStreams();
   llvm::InitLLVM init(argc, argv);
   ParsedCommandLine commandLine = parseCommandLine(argc, argv);
   if (!commandLine.options)

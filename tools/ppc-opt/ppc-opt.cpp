@@ -59,6 +59,7 @@ static int fail(llvm::Error error) {
 }
 
 int main(int argc, char **argv) {
+  reserveStandardStreams();
   llvm::InitLLVM init(argc, argv);
   for (int i = 1; i < argc; ++i) // pipelines of passes nest, too
     if (llvm::Error error = checkModuleText("argument " + std::to_string(i), argv[i]))

@@ -9,6 +9,7 @@
 #include "ppc/Support/Heartbeat.h"
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/OutputFile.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -134,6 +135,7 @@ static llvm::Expected<OutputFile> openOutput(const PlanOptions &options) {
 }
 
 int main(int argc, char **argv) {
+  reserveStandardStreams();
   ParsedCommandLine commandLine = parseCommandLine(argc, argv);
   if (!commandLine.options)
     return commandLine.exitStatus;

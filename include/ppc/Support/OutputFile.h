@@ -18,6 +18,11 @@ class raw_ostream;
 
 namespace mlir::ppc {
 
+/// Opens the null device where one of the descriptors 0 to 2 is closed, so that no file gets its number and with it
+/// what is printed. Reading input and writing output fail as on the closed one; errors and notes go nowhere. To be
+/// called before anything is opened.
+void reserveStandardStreams();
+
 enum class OutputKind { Data, Executable };
 
 /// One output, which `CommandFiles` has found possible. A regular file is written beside its path, under a name that no

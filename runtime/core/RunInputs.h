@@ -1,0 +1,25 @@
+// The files that decide what a run computes, by the options that name them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ppcrt {
+
+struct Options;
+
+struct RunInput {
+  std::string option;
+  std::string part; // of what the option names: a file in a folder, an index beside the data; empty: all of it
+  std::string path;
+};
+
+// Every file whose content a run reads, whether or not it is there, in an order that follows from the options and the
+// names: data and its index, tokenizer, weights with their index and configuration, emulation, and of each checkpoint
+// that a resumed run may go on from the list of its files, which holds their checksums.
+std::vector<RunInput> runInputs(const Options &options);
+
+// A file of tokens, and what may belong to it: FILE.bin and FILE.idx where they are there.
+std::vector<std::string> tokenFiles(const std::string &path);
+
+} // namespace ppcrt
