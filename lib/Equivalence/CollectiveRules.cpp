@@ -10,6 +10,8 @@ std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Com
     return "";
   for (StringAttr axis : group) {
     const auto *entry = x.findPending(axis);
+    if (!entry && combiner == Combiner::Sum && spread(x, std::pair(axis, combiner)))
+      entry = x.findPending(axis);
     if (!entry && x.uses(axis))
       return ("combines different blocks: its operand is " + describe(x, terms));
     if (!entry && combiner == Combiner::Max)
@@ -29,12 +31,13 @@ std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr
   for (StringAttr axis : group)
     if (x.uses(axis))
       return "cuts over " + axis.str() + " what differs over it: its operand is " + describe(x, terms);
-  int64_t extent = terms[x.term].shape[dim];
-  if (extent == kAnyExtent)
-    return from == size * axes.product(group)
-               ? ""
-               : "cuts " + std::to_string(from) + " equal elements unevenly: the padding differs from them";
   Cut &cut = x.cuts[dim];
+  if (extentOf(x, dim, terms) == kAnyExtent) {
+    if (from == size * axes.product(group))
+      return "";
+    cut.extent = from;
+  }
+  int64_t extent = extentOf(x, dim, terms);
   int64_t whole = axes.localSize(extent, cut.axes), parts = axes.product(group);
   bool wasWhole = cut.axes.empty();
   cut.axes.append(group.begin(), group.end());
@@ -42,13 +45,14 @@ std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr
     return "cuts blocks of " + std::to_string(whole) + " elements into blocks of " + std::to_string(size) +
            ", which are not the blocks of " + std::to_string(extent) + " elements over " + describe(cut.axes);
   cut.zeroPadding |= wasWhole;
+  forgetEvenCut(x, dim, terms, axes);
   return "";
 }
 
 /// Puts the blocks of dimension `dim` over `group` together.
 std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize,
                                    int64_t size) {
-  int64_t extent = terms[x.term].shape[dim];
+  int64_t extent = extentOf(x, dim, terms);
   for (StringAttr axis : group)
     if (x.findPending(axis) || (extent == kAnyExtent && x.uses(axis)))
       return "puts parts of a sum side by side: its operand is " + describe(x, terms);
@@ -64,12 +68,14 @@ std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr
     return "puts blocks of " + std::to_string(blockSize) + " elements together to " + std::to_string(size) +
            ", expected " + std::to_string(axes.localSize(extent, cut.axes));
   cut.zeroPadding |= isWhole;
+  forgetEvenCut(x, dim, terms, axes);
   return "";
 }
 
 Derived Derivation::checkedType(RankedTensorType type, Relation relation) {
-  for (auto [dim, extent] : llvm::enumerate(terms[relation.term].shape))
-    if (extent != kAnyExtent && axes.localSize(extent, relation.cuts[dim].axes) != type.getDimSize(dim))
+  for (unsigned dim = 0; dim < relation.cuts.size(); ++dim)
+    if (int64_t extent = extentOf(relation, dim, terms);
+        extent != kAnyExtent && axes.localSize(extent, relation.cuts[dim].axes) != type.getDimSize(dim))
       return Derived::fail("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) +
                            " elements, but a block of " + Twine(extent) + " cut over " +
                            describe(relation.cuts[dim].axes) + " is " +
@@ -85,7 +91,7 @@ Derived Derivation::allReduce(AllReduceOp op, Relation x) {
   // Padding holds the sum of paddings; zeros do not combine to zero in a log-sum-exp.
   for (auto [dim, cut] : llvm::enumerate(x.cuts))
     if (op.getCombiner() == Combiner::LogSumExp &&
-        axes.isUneven(std::max<int64_t>(1, terms[x.term].shape[dim]), cut.axes))
+        axes.isUneven(std::max<int64_t>(1, extentOf(x, dim, terms)), cut.axes))
       cut.zeroPadding = false;
   return checkedType(op.getType(), x);
 }
@@ -113,7 +119,7 @@ Derived Derivation::allToAll(AllToAllOp op, Relation x) {
       joinBlocks(x, concat, group, tensorType(op.getX()).getDimSize(concat), op.getType().getDimSize(concat));
   if (error.empty())
     error = cutFurther(x, split, group, tensorType(op.getX()).getDimSize(split), op.getType().getDimSize(split));
-  int64_t extent = terms[x.term].shape[split];
+  int64_t extent = extentOf(x, split, terms);
   if (error.empty() && extent != kAnyExtent && axes.isUneven(extent, x.cuts[split].axes))
     error = "exchanges blocks of a dimension that is cut unevenly";
   return error.empty() ? checkedType(op.getType(), x) : Derived::fail(error);

@@ -18,8 +18,9 @@ std::string Derivation::labelOf(Operation *op) const {
   return label;
 }
 
-/// What the attributes of an op say of what it computes; blocks say where.
-OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands) const {
+/// What the attributes of an op say of what it computes; blocks say where. `factor` is that of the operands in which
+/// the op is linear: of each, or of all together.
+OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands, const OpLoops *loops, double &factor) {
   OpKey key;
   key.name = op->getName().getStringRef().str();
   SmallVector<NamedAttribute> attributes;
@@ -28,25 +29,41 @@ OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands) const {
       if (std::optional<Attribute> value = op->getInherentAttr(attribute); value && *value && !isa<BlockAttr>(*value))
         attributes.push_back({attribute, *value});
   key.attributes = DictionaryAttr::get(op->getContext(), attributes);
+  factor = 1;
   for (const Relation &operand : operands)
     key.operands.push_back(operand.term);
+  for (unsigned number : loops && !loops->jointly ? ArrayRef<unsigned>(loops->linear) : ArrayRef<unsigned>()) {
+    auto [term, own] = terms.primitive(key.operands[number]);
+    key.operands[number] = term;
+    factor *= own;
+  }
+  if (loops && loops->jointly) {
+    auto *first = llvm::find_if_not(key.operands, [&](TermId term) { return terms.isZero(term); });
+    factor = first == key.operands.end() ? 1 : terms.primitive(*first).second;
+    for (TermId &term : key.operands)
+      term = terms.scaled(term, 1 / factor);
+  }
   if (isa<MulOp>(op))
     llvm::sort(key.operands);
   return key;
 }
 
-std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) const {
+std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) {
   std::string text =
       "computes what the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
   for (auto [number, operand] : llvm::enumerate(operands))
     text += (number ? "; " : "") + describe(operand, terms);
-  OpKey key = keyOf(op, operands);
+  std::optional<OpLoops> loops = loopsOf(op);
+  double factor;
+  OpKey key = keyOf(op, operands, loops ? &*loops : nullptr, factor);
   const OpKey *nearest = terms.nearest(key);
   if (!nearest)
     return text;
   for (auto [number, pair] : llvm::enumerate(llvm::zip(key.operands, nearest->operands)))
     if (std::get<0>(pair) != std::get<1>(pair))
       return text + "; it does so with " + terms[std::get<1>(pair)].label + " as operand " + std::to_string(number);
+  if (nearest->attributes == key.attributes)
+    return text + "; it does so with another number of elements";
   llvm::raw_string_ostream(text) << "; it does so with " << nearest->attributes << ", here it is " << key.attributes;
   return text;
 }
@@ -166,19 +183,21 @@ std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, co
       if (loop->local != type.getDimSize(dim))
         return "has operands of different sizes along one loop";
       const Cut &cut = operand.cuts[dim];
+      int64_t extent = extentOf(operand, dim, terms);
       if (isFloat) {
         loop->isFed = true;
-        loop->allZero &= cut.zeroPadding && (term.shape[dim] != kAnyExtent || terms.isZero(operand.term));
+        loop->allZero &= cut.zeroPadding && (extent != kAnyExtent || terms.isZero(operand.term));
       }
-      if (term.shape[dim] == kAnyExtent)
+      loop->isInTerm |= term.shape[dim] != kAnyExtent;
+      if (extent == kAnyExtent)
         continue;
       if (!loop->isKnown) {
         loop->isKnown = true;
-        loop->extent = term.shape[dim];
+        loop->extent = extent;
         loop->axes = cut.axes;
-      } else if (loop->axes != cut.axes || loop->extent != term.shape[dim]) {
+      } else if (loop->axes != cut.axes || loop->extent != extent) {
         return ("puts together operands that lie differently: dimension " + Twine(dim) + " of operand " +
-                Twine(number) + " is " + Twine(term.shape[dim]) + " elements cut over " + describe(cut.axes) +
+                Twine(number) + " is " + Twine(extent) + " elements cut over " + describe(cut.axes) +
                 ", elsewhere the same loop is " + Twine(loop->extent) + " cut over " + describe(loop->axes))
             .str();
       }
@@ -187,8 +206,69 @@ std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, co
   return "";
 }
 
+/// What each of k ranks has whole is a k-th of the sum over them.
+bool Derivation::spread(Relation &x, ArrayRef<std::pair<StringAttr, Combiner>> pending) {
+  for (auto [axis, combiner] : pending) {
+    if (x.findPending(axis))
+      continue;
+    if (!x.isShare || combiner != Combiner::Sum || x.uses(axis))
+      return false;
+    x.term = terms.scaled(x.term, axes.size(axis));
+    x.pending.push_back({axis, combiner});
+  }
+  llvm::sort(x.pending, [](auto &a, auto &b) { return a.first.getValue() < b.first.getValue(); });
+  return true;
+}
+
+Derived Derivation::sumOf(SmallVector<Relation> parts) {
+  for (Relation &part : parts)
+    for (const Relation &other : parts)
+      if (part.isShare && !terms.isZero(part.term) && !terms.isZero(other.term))
+        spread(part, other.pending);
+  const Relation *first = llvm::find_if_not(parts, [&](const Relation &part) { return terms.isZero(part.term); });
+  if (first == parts.end())
+    first = parts.begin();
+  Relation sum = *first;
+  SmallVector<int64_t> shape(terms[sum.term].shape);
+  SmallVector<Addend> addends;
+  for (const Relation &part : parts) {
+    addends.push_back({part.term, 1});
+    if (&part == first || (terms.isZero(part.term) && !terms.isZero(first->term)))
+      continue;
+    bool fits = part.cuts.size() == sum.cuts.size() && part.pieces == sum.pieces &&
+                llvm::all_of(part.pending, [&](auto &entry) { return llvm::is_contained(sum.pending, entry); }) &&
+                part.pending.size() == sum.pending.size();
+    for (unsigned dim = 0; fits && dim < sum.cuts.size(); ++dim) {
+      Cut &cut = sum.cuts[dim];
+      int64_t own = terms[part.term].shape[dim], extent = extentOf(part, dim, terms);
+      int64_t known = shape[dim] == kAnyExtent ? cut.extent : shape[dim];
+      bool keepsZero = cut.zeroPadding && part.cuts[dim].zeroPadding && known != kAnyExtent && extent != kAnyExtent;
+      fits = known == kAnyExtent || extent == kAnyExtent || (known == extent && cut.axes == part.cuts[dim].axes);
+      if (known == kAnyExtent)
+        cut = part.cuts[dim];
+      cut.zeroPadding = keepsZero;
+      if (own != kAnyExtent)
+        shape[dim] = own;
+    }
+    if (!fits)
+      return Derived::fail("adds up values that lie differently: " + describe(*first, terms) + "; " +
+                           describe(part, terms));
+    sum.isShare |= part.isShare;
+  }
+  sum.term = terms.combination(addends, shape, terms[sum.term].element);
+  for (unsigned dim = 0; dim < sum.cuts.size(); ++dim)
+    forgetEvenCut(sum, dim, terms, axes);
+  return {{sum}, ""};
+}
+
 /// Parts of sums pass through linear ops, and through no others.
-std::string Derivation::passPending(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined) {
+std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> operands, const OpLoops &loops,
+                                    Joined &joined) {
+  if (loops.jointly)
+    for (Relation &operand : operands)
+      for (const Relation &other : operands)
+        if (!terms.isZero(operand.term) && !terms.isZero(other.term) && operand.isShare)
+          spread(operand, other.pending);
   const Relation *first = nullptr;
   for (auto [number, operand] : llvm::enumerate(operands)) {
     if (terms.isZero(operand.term) && loops.jointly)
@@ -234,12 +314,18 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
       joined.loops.emplace_back();
       loop = &joined.loops.back();
       loop->letter = loops.indexed;
+      loop->isInTerm = loop->isKnown = true;
+      loop->extent = loops.block.getExtent();
+      loop->axes = blockAxes;
+    } else if (!loop->isKnown) { // of what is constant any rank has any block, if it is as large
+      if (axes.localSize(loops.block.getExtent(), blockAxes) != loop->local)
+        return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " +
+                describe(blockAxes) + ", but its operand has " + Twine(loop->local) + " there")
+            .str();
       loop->isKnown = true;
       loop->extent = loops.block.getExtent();
       loop->axes = blockAxes;
-    } else if (!loop->isKnown && !blockAxes.empty()) {
-      return "is told which block it holds of a dimension along which its operands are constant";
-    } else if (loop->isKnown && (loop->axes != blockAxes || loop->extent != loops.block.getExtent())) {
+    } else if (loop->axes != blockAxes || loop->extent != loops.block.getExtent()) {
       return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " +
               describe(blockAxes) + ", but its operand is cut over " + describe(loop->axes) + " of " +
               Twine(loop->extent))
@@ -266,10 +352,12 @@ SmallVector<int64_t> Derivation::logicalShape(Operation *op, unsigned number, co
   SmallVector<int64_t> shape;
   for (auto [dim, letter] : llvm::enumerate(loops.results[number])) {
     Loop *loop = letter == '?' ? nullptr : joined.find(letter);
-    if (letter == '?')
+    if (letter == '?' || (loop && !loop->isInTerm && letter != loops.indexed))
       shape.push_back(kAnyExtent);
-    else
-      shape.push_back(loop ? loop->extent : tensorType(op->getResult(number)).getDimSize(dim));
+    else if (loop && loop->isKnown)
+      shape.push_back(loop->extent);
+    else // a result that goes by index varies where its operands do not
+      shape.push_back(tensorType(op->getResult(number)).getDimSize(dim));
   }
   return shape;
 }
@@ -284,8 +372,11 @@ std::string Derivation::resultRelation(Operation *op, unsigned number, TermId te
     Cut &cut = result.cuts.emplace_back();
     Loop *loop = letter == '?' ? nullptr : joined.find(letter);
     int64_t extent = terms[term].shape[dim];
-    if (loop && loop->isKnown)
+    if (loop && loop->isKnown) {
       cut.axes = loop->axes;
+      if (extent == kAnyExtent)
+        extent = cut.extent = loop->extent;
+    }
     if (extent == kAnyExtent)
       continue;
     if (loop && loop->isKnown && extent != loop->extent)
@@ -300,6 +391,7 @@ std::string Derivation::resultRelation(Operation *op, unsigned number, TermId te
       cut.zeroPadding =
           (letter == loops.indexed && loops.indexedPaddingIsZero) || (keeps && loop && loop->isFed && loop->allZero);
     }
+    forgetEvenCut(result, dim, terms, axes);
   }
   for (const Loop &loop : joined.loops) {
     if (loop.axes.empty() || letters.find(loop.letter) != std::string::npos)
@@ -354,8 +446,31 @@ std::optional<TermId> Derivation::algebra(Operation *op, ArrayRef<Relation> oper
       .Default([](Operation *) { return std::nullopt; });
 }
 
-Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) {
+/// Whether results that lack the loop are sums over it.
+static bool isAddedUp(Operation *op, const OpLoops &loops, char letter) {
+  return loops.summed.find(letter) != std::string::npos && (!isa<ReduceOp>(op) || loops.combiner == Combiner::Sum);
+}
+
+SmallVector<double> Derivation::factorsOf(Operation *op, const OpLoops &loops, ArrayRef<Loop> joined, double factor,
+                                          OpKey &key) {
+  SmallVector<double> factors(op->getNumResults(), factor);
+  for (const Loop &loop : joined) {
+    if (loop.isInTerm)
+      continue;
+    int64_t size = loop.isKnown ? loop.extent : loop.local;
+    if ((loops.whole + loops.indexed).find(loop.letter) != std::string::npos)
+      key.sizes.push_back(size);
+    else if (isAddedUp(op, loops, loop.letter)) // iterations that are alike
+      for (auto [number, letters] : llvm::enumerate(loops.results))
+        if (letters.find(loop.letter) == std::string::npos)
+          factors[number] *= size;
+  }
+  return factors;
+}
+
+Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, const OpLoops &loops) {
   Joined joined;
+  SmallVector<Relation> operands(given);
   for (std::string error :
        {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
     if (!error.empty())
@@ -368,26 +483,32 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, 
   }
   auto relate = [&](ArrayRef<TermId> results) {
     Derived derived;
-    for (auto [number, term] : llvm::enumerate(results))
-      if (derived.error = resultRelation(op, number, term, loops, joined, derived.results.emplace_back());
-          derived.failed())
+    for (auto [number, term] : llvm::enumerate(results)) {
+      Relation &result = derived.results.emplace_back();
+      if (derived.error = resultRelation(op, number, term, loops, joined, result); derived.failed())
         break;
+      const std::string &letters = loops.results[number];
+      result.isShare =
+          llvm::any_of(loops.linear, [&](unsigned operand) { return operands[operand].isShare; }) ||
+          llvm::any_of(joined.loops, [&](const Loop &loop) {
+            return !loop.isKnown && isAddedUp(op, loops, loop.letter) && letters.find(loop.letter) == std::string::npos;
+          });
+    }
     return derived;
   };
   if (std::optional<TermId> term = algebra(op, operands, shapes[0]))
     return relate(*term);
-  OpKey key = keyOf(op, operands);
-  for (const Loop &loop : joined.loops)
-    if (!loop.isKnown && (loops.summed + loops.whole + loops.indexed).find(loop.letter) != std::string::npos)
-      key.sizes.push_back(loop.local);
+  double factor;
+  OpKey key = keyOf(op, operands, &loops, factor);
+  SmallVector<double> factors = factorsOf(op, loops, joined.loops, factor, key);
   if (isLogical)
-    return relate(terms.add(key, shapes, elements, labelOf(op)));
+    return relate(terms.add(key, shapes, elements, labelOf(op), factors));
   std::optional<Derived> last;
-  for (const SmallVector<TermId> &results : terms.find(key)) {
-    if (!llvm::all_of(llvm::zip_equal(results, elements),
+  for (const OpResults &results : terms.find(key)) {
+    if (!llvm::all_of(llvm::zip_equal(results.terms, elements),
                       [&](auto pair) { return terms[std::get<0>(pair)].element == std::get<1>(pair); }))
       continue;
-    last = relate(results);
+    last = relate(terms.resultsOf(results, factors));
     if (!last->failed())
       break;
   }

@@ -30,6 +30,8 @@ public:
   Derived reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType from,
                         RankedTensorType to);
   Derived joined(Relation x, ArrayRef<StringAttr> group, RankedTensorType from, RankedTensorType to);
+  /// What the sum of values of one local type is.
+  Derived sumOf(SmallVector<Relation> parts);
 
   TermTable &terms;
   const RankAxes axes;
@@ -38,7 +40,8 @@ private:
   /// What is known of one loop of an op.
   struct Loop {
     char letter = 0;
-    bool isKnown = false; ///< some operand varies along it
+    bool isInTerm = false; ///< some operand varies along it, or only results have it
+    bool isKnown = false;  ///< how it is cut is said: by an operand that varies along it, or has padding, or by a block
     int64_t extent = kAnyExtent, local = 0;
     SmallVector<StringAttr, 2> axes;
     bool allZero = true, isFed = false; ///< all float operands that have it have zeros in its padding; there is one
@@ -53,13 +56,19 @@ private:
     }
   };
 
-  Derived deriveFromLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops);
+  Derived deriveFromLoops(Operation *op, ArrayRef<Relation> given, const OpLoops &loops);
   std::string joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
-  std::string passPending(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
+  /// Operands that are shares become parts of sums where others are.
+  std::string passPending(Operation *op, MutableArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
+  /// Makes `x`, complete over the axes of `pending` that it lacks, a part of a sum over them; false where it is no
+  /// share.
+  bool spread(Relation &x, ArrayRef<std::pair<StringAttr, Combiner>> pending);
   std::string checkCuts(const OpLoops &loops, Joined &joined);
   /// The relation of result `number` if its term is `term`.
   std::string resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined,
                              Relation &result);
+  /// Per result: by how much it is more than what `key` says, which gets the sizes that matter.
+  SmallVector<double> factorsOf(Operation *op, const OpLoops &loops, ArrayRef<Loop> joined, double factor, OpKey &key);
   SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
   /// The term of an op that is linear, or known by algebra; nothing for others.
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
@@ -80,7 +89,7 @@ private:
   Derived reshape(ReshapeOp op, const Relation &x);
   Derived constant(ConstantOp op);
   Derived maskPadding(MaskPaddingOp op, const Relation &x);
-  Derived crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands);
+  Derived crossEntropy(CrossEntropyOp op, ArrayRef<Relation> given);
 
   Derived allReduce(AllReduceOp op, Relation x);
   Derived allGather(AllGatherOp op, Relation x);
@@ -93,9 +102,9 @@ private:
   Derived checkedType(RankedTensorType type, Relation relation);
 
   std::optional<StringAttr> unknownAxis(Operation *op) const;
-  OpKey keyOf(Operation *op, ArrayRef<Relation> operands) const;
+  OpKey keyOf(Operation *op, ArrayRef<Relation> operands, const OpLoops *loops, double &factor);
   std::string labelOf(Operation *op) const;
-  std::string notComputed(Operation *op, ArrayRef<Relation> operands) const;
+  std::string notComputed(Operation *op, ArrayRef<Relation> operands);
 
   bool isLogical;
 };

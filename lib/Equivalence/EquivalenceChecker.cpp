@@ -107,8 +107,9 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
       problem = "is declared as a block of " + textOf(type) + ", but the logical program makes " +
                 textOf(wanted->second.type);
     else
-      problem = compareOutput(wanted->second, known.relation, sharding, /*needsZeroPadding=*/true, derivation.axes,
-                              derivation.terms);
+      problem = compareOutput(wanted->second, known.relation, sharding,
+                              cast<RankedTensorType>(function.getResultTypes()[number]), /*needsZeroPadding=*/true,
+                              derivation.axes, derivation.terms);
     if (!problem.empty()) {
       valid = false;
       function.emitOpError() << name << " " << problem;

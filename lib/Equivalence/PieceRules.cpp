@@ -7,7 +7,7 @@ namespace mlir::ppc {
 
 Derived Derivation::piecesOf(SplitOp op, const Relation &x) {
   unsigned dim = op.getDim();
-  bool isConstant = terms[x.term].shape[dim] == kAnyExtent; // each part of it is alike
+  bool isConstant = extentOf(x, dim, terms) == kAnyExtent; // each part of it is alike
   if (x.piece(dim))
     return Derived::fail("cuts a piece again along the same dimension: " + describe(x, terms));
   Derived derived;
@@ -103,7 +103,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
         const Piece *own = operand.piece(dim);
         Piece expected = found->second;
         expected.dim = dim;
-        if (own ? !(*own == expected) : terms[operand.term].shape[dim] != kAnyExtent)
+        if (own ? !(*own == expected) : extentOf(operand, dim, terms) != kAnyExtent)
           return Derived::fail("puts different pieces together: " + describe(operand, terms));
         if (!own)
           operand.addPiece(expected);
@@ -145,7 +145,7 @@ Derived Derivation::deriveWhole(Operation *op, ArrayRef<Relation> operands,
   if (!derived.failed())
     for (auto [relation, pieces] : llvm::zip_equal(derived.results, resultPieces)) {
       for (const Piece &piece : pieces)
-        if (terms[relation.term].shape[piece.dim] != kAnyExtent)
+        if (extentOf(relation, piece.dim, terms) != kAnyExtent)
           relation.addPiece(piece);
     }
   return derived;

@@ -54,6 +54,19 @@ FailureOr<Relation> RankAxes::declared(TermId term, RankedTensorType logical, Sh
   return relation;
 }
 
+int64_t extentOf(const Relation &relation, unsigned dim, const TermTable &terms) {
+  int64_t extent = terms[relation.term].shape[dim];
+  return extent == kAnyExtent ? relation.cuts[dim].extent : extent;
+}
+
+void forgetEvenCut(Relation &relation, unsigned dim, const TermTable &terms, const RankAxes &axes) {
+  Cut &cut = relation.cuts[dim];
+  bool isZero = cut.zeroPadding && terms.isZero(relation.term);
+  if (terms[relation.term].shape[dim] == kAnyExtent &&
+      (cut.extent == kAnyExtent || isZero || !axes.isUneven(cut.extent, cut.axes)))
+    cut = Cut();
+}
+
 std::string describe(ArrayRef<StringAttr> axes) {
   std::string text = "{";
   for (StringAttr axis : axes)

@@ -11,8 +11,13 @@ namespace mlir::ppc {
 struct Cut {
   SmallVector<StringAttr, 2> axes;
   bool zeroPadding = true; ///< the padding is known to be zero (or there is none)
+  /// Of a dimension along which the value is constant, which has no axes else: the local value is a block of so many
+  /// elements, unevenly cut, so that its padding may differ from them.
+  int64_t extent = kAnyExtent;
 
-  bool operator==(const Cut &other) const { return axes == other.axes && zeroPadding == other.zeroPadding; }
+  bool operator==(const Cut &other) const {
+    return axes == other.axes && zeroPadding == other.zeroPadding && extent == other.extent;
+  }
 };
 
 /// Some of the elements of a dimension: of `runs` equal runs of the `whole` elements that a block has there, the `size`
@@ -32,9 +37,12 @@ struct Piece {
 /// elements of that block.
 struct Relation {
   TermId term = 0;
-  SmallVector<Cut, 4> cuts; ///< one per dimension
+  SmallVector<Cut, 3> cuts; ///< one per dimension
   SmallVector<std::pair<StringAttr, Combiner>, 2> pending;
   SmallVector<Piece, 0> pieces; ///< at most one per dimension, by dimension
+  /// The value adds up elements that are alike, or is linear in what does: the elements of this rank alone, it may be,
+  /// so that its sum over the ranks is more than itself. Says nothing of the value, only that to sum it is no mistake.
+  bool isShare = false;
 
   bool operator==(const Relation &other) const {
     return term == other.term && cuts == other.cuts && pending == other.pending && pieces == other.pieces;
@@ -62,6 +70,12 @@ struct RankAxes {
   /// dimensions.
   FailureOr<Relation> declared(TermId term, RankedTensorType logical, ShardingAttr sharding) const;
 };
+
+/// Extent of a dimension of a relation; kAnyExtent where the value is constant along it, on the local value's padding
+/// as well.
+int64_t extentOf(const Relation &relation, unsigned dim, const TermTable &terms);
+/// Forgets how a dimension along which the value is constant is cut, where that leaves no padding.
+void forgetEvenCut(Relation &relation, unsigned dim, const TermTable &terms, const RankAxes &axes);
 
 /// `matmul of layer 2 (forward), cut [{dp}, {}], pending over tp (sum)`
 std::string describe(const Relation &relation, const TermTable &terms);

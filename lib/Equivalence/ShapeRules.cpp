@@ -43,6 +43,7 @@ static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> 
 Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
                                     ArrayRef<int64_t> wanted, SmallVectorImpl<int64_t> &shape) {
   const Term &source = terms[x.term];
+  auto isPadded = [&](unsigned dim) { return x.cuts[dim].extent != kAnyExtent; };
   SmallVector<int64_t> from(source.shape), to(wanted);
   for (auto [dim, extent] : llvm::enumerate(from))
     if (extent == kAnyExtent)
@@ -64,10 +65,15 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
   for (const ReshapeGroup &group : *groups) {
     bool isAny = llvm::all_of(group.from, [&](unsigned dim) { return source.shape[dim] == kAnyExtent; });
     const Cut &major = x.cuts[group.from.front()];
+    bool isOne = group.from.size() == 1 && group.to.size() == 1;
+    if (!isOne && llvm::any_of(group.from, isPadded))
+      return Derived::fail("merges or splits a dimension that is cut unevenly");
     if (isAny) {
       for (unsigned dim : group.to)
         shape[dim] = kAnyExtent;
-    } else if (group.from.size() == 1 && group.to.size() == 1) {
+      if (isOne)
+        result.cuts[group.to.front()] = major;
+    } else if (isOne) {
       result.cuts[group.to.front()] = major;
     } else {
       for (unsigned dim : ArrayRef(group.from).drop_front())
@@ -91,10 +97,11 @@ static OpKey reshapeKey(TermId root) { return {ReshapeOp::getOperationName().str
 Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
   RankedTensorType fromType = tensorType(op.getX()), toType = op.getType();
   if (std::optional<double> factor = terms.constantFactor(x.term)) {
-    Relation result = x;
-    result.term = terms.constant(*factor, toType.getRank(), toType.getElementType());
-    result.cuts.assign(toType.getRank(), Cut());
-    return {{result}, ""};
+    SmallVector<int64_t> any(toType.getRank(), kAnyExtent), shape;
+    Derived derived = reshapeRelation(x, fromType, toType, any, shape);
+    if (!derived.failed())
+      derived.results[0].term = terms.constant(*factor, toType.getRank(), toType.getElementType());
+    return derived;
   }
   TermId root = terms.reshapeRoot(x.term);
   SmallVector<int64_t> shape;
@@ -113,8 +120,8 @@ Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
 SmallVector<Relation> Derivation::viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to) {
   TermId root = terms.reshapeRoot(x.term);
   SmallVector<TermId> candidates = {root};
-  for (const SmallVector<TermId> &results : terms.find(reshapeKey(root)))
-    candidates.push_back(results.front());
+  for (const OpResults &results : terms.find(reshapeKey(root)))
+    candidates.push_back(results.terms.front());
   SmallVector<Relation> views;
   for (TermId candidate : candidates) {
     SmallVector<int64_t> wanted(terms[candidate].shape), shape;
@@ -145,23 +152,33 @@ Derived Derivation::constant(ConstantOp op) {
         terms.add(key, {SmallVector<int64_t>(type.getShape())}, {type.getElementType()}, "constant").front();
     return {{relation}, ""};
   }
-  ArrayRef<SmallVector<TermId>> known = terms.find(key);
+  ArrayRef<OpResults> known = terms.find(key);
   if (known.empty())
     return Derived::fail("is a constant that the logical program does not have");
-  relation.term = known.front().front();
+  relation.term = known.front().terms.front();
   return {{relation}, ""};
 }
 
 Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
   Relation result = x;
   unsigned dim = op.getDim();
-  int64_t extent = terms[x.term].shape[dim];
+  int64_t extent = extentOf(x, dim, terms);
   Cut &cut = result.cuts[dim];
   SmallVector<StringAttr, 2> blockAxes = axes.several(op.getBlock().getAxes());
   if (terms.isZero(x.term))
     return {{result}, ""};
-  if (extent == kAnyExtent)
-    return Derived::fail("masks a dimension along which the value is constant: of which block it is cannot be told");
+  if (extent == kAnyExtent) { // a block of so many equal elements
+    for (StringAttr axis : blockAxes)
+      if (x.uses(axis))
+        return Derived::fail("masks blocks cut over " + axis.str() + " of what differs over it: " + describe(x, terms));
+    cut.axes = blockAxes;
+    cut.extent = extent = op.getBlock().getExtent();
+    if (axes.localSize(extent, cut.axes) != op.getType().getDimSize(dim))
+      return Derived::fail("masks a block of " + Twine(extent) + " elements cut over " + describe(blockAxes) +
+                           ", but the value has " + Twine(op.getType().getDimSize(dim)));
+    forgetEvenCut(result, dim, terms, axes);
+    return {{result}, ""};
+  }
   if (cut.axes != blockAxes || extent != int64_t(op.getBlock().getExtent()))
     return Derived::fail("masks a block of " + Twine(op.getBlock().getExtent()) + " elements cut over " +
                          describe(blockAxes) + ", but the value is " + Twine(extent) + " elements cut over " +
@@ -171,8 +188,9 @@ Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
 }
 
 // nll = log_sum_exp(logits) - pick(logits, targets)
-Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands) {
+Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> given) {
   OpLoops loops;
+  SmallVector<Relation> operands(given);
   std::string all = std::string("abcdefghijkl").substr(0, tensorType(op.getLogits()).getRank());
   std::string rows = all.substr(0, all.size() - 1);
   loops.operands = {all, rows};
@@ -186,14 +204,15 @@ Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands)
   SmallVector<int64_t> shape = logicalShape(op, 0, loops, joined);
   Type element = tensorType(op.getNll()).getElementType();
   auto none = DictionaryAttr::get(op.getContext());
+  auto [logits, factor] = terms.primitive(operands[0].term); // pick is linear in them
   OpKey lse{LogSumExpOp::getOperationName().str(), none, {operands[0].term}, {}};
-  OpKey pick{PickOp::getOperationName().str(), none, {operands[0].term, operands[1].term}, {}};
-  if (Loop *classes = joined.find(all.back()); !classes->isKnown)
-    lse.sizes = pick.sizes = {classes->local};
+  OpKey pick{PickOp::getOperationName().str(), none, {logits, operands[1].term}, {}};
+  if (Loop *classes = joined.find(all.back()); !classes->isInTerm)
+    lse.sizes = pick.sizes = {classes->isKnown ? classes->extent : classes->local};
   if (!isLogical && (terms.find(lse).empty() || terms.find(pick).empty()))
     return Derived::fail(notComputed(op, operands));
   TermId lseTerm = terms.add(lse, {shape}, {element}, "log_sum_exp in " + labelOf(op)).front();
-  TermId pickTerm = terms.add(pick, {shape}, {element}, "picked logit in " + labelOf(op)).front();
+  TermId pickTerm = terms.add(pick, {shape}, {element}, "picked logit in " + labelOf(op), {factor}).front();
   TermId nll = terms.combination({{lseTerm, 1}, {pickTerm, -1}}, shape, element);
   Derived derived;
   derived.results.resize(2);

@@ -277,8 +277,8 @@ FailureOr<Known> StageCheck::argument(size_t stage, Function &function, unsigned
   const Term &term = derivation.terms[memory.relation.term];
   bool fits = term.element == type.getElementType() && term.shape.size() == size_t(type.getRank());
   for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
-    fits = term.shape[dim] == kAnyExtent ||
-           derivation.axes.localSize(term.shape[dim], memory.relation.cuts[dim].axes) == type.getDimSize(dim);
+    if (int64_t extent = extentOf(memory.relation, dim, derivation.terms); extent != kAnyExtent)
+      fits = derivation.axes.localSize(extent, memory.relation.cuts[dim].axes) == type.getDimSize(dim);
   if (!fits)
     return fail() << " as " << type << ", but it holds " << describe(memory.relation, derivation.terms), failure();
   return Known(memory.relation);
@@ -351,8 +351,7 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
   Content &memory = stages[stage].contents[buffer].front();
   if (!memory.isSum)
     return success();
-  Relation sum;
-  SmallVector<Addend> addends;
+  SmallVector<Relation> sums;
   for (auto &[relation, microBatches] : memory.added) {
     SmallVector<int64_t> sorted(microBatches);
     llvm::sort(sorted);
@@ -364,23 +363,18 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
       return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches
                         << " once";
     }
-    if (addends.empty())
-      sum = relation;
-    else if (sum.cuts != relation.cuts || sum.pending != relation.pending)
-      return error(stage) << describeBuffer(stage, buffer)
-                          << " adds up values that lie differently: " << describe(sum, terms) << "; "
-                          << describe(relation, terms);
-    addends.push_back({isWhole ? terms.accumulated(relation.term, interface.microBatches)
-                               : terms.accumulated(relation.term, sorted, interface.microBatches),
-                       1});
+    sums.push_back(relation);
+    sums.back().term = isWhole ? terms.accumulated(relation.term, interface.microBatches)
+                               : terms.accumulated(relation.term, sorted, interface.microBatches);
   }
   memory.isSum = false;
-  memory.isSet = !addends.empty();
-  if (addends.empty())
+  memory.isSet = !sums.empty();
+  if (sums.empty())
     return success();
-  const Term term = terms[sum.term];
-  sum.term = terms.combination(addends, term.shape, term.element);
-  memory.relation = sum;
+  Derived sum = derivation.sumOf(std::move(sums));
+  if (sum.failed())
+    return error(stage) << describeBuffer(stage, buffer) << " " << sum.error;
+  memory.relation = sum.results.front();
   return success();
 }
 

@@ -14,7 +14,6 @@ static SmallVector<int64_t> membersOf(AllReduceOp op, size_t stageCount) {
 
 /// The all-reduce that `stage` stands at, when all its members stand at the same one.
 FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks, size_t stage) {
-  TermTable &terms = derivation.terms;
   AllReduceOp op = walks[stage].waitsAt();
   SmallVector<int64_t> members = membersOf(op, stages.size());
   if (!llvm::is_contained(members, int64_t(stage)))
@@ -29,28 +28,19 @@ FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks,
   }
   if (op.getCombiner() != Combiner::Sum || op.getAxes().size() != 1)
     return walks[stage].error(op) << "combines over stages by something else than a sum over \"pp\"", failure();
-  Relation sum;
-  SmallVector<Addend> addends;
-  int64_t from = -1;
+  SmallVector<Relation> parts;
   for (int64_t member : members) {
     const Known &known = walks[member].waiting();
     if (known.accumulator >= 0)
       return walks[member].error(walks[member].waitsAt()) << "uses a sum over micro-batches before it is complete",
              failure();
-    const Relation &part = known.relation;
-    if (from < 0 || terms.isZero(sum.term))
-      sum = part;
-    else if (!terms.isZero(part.term) && (sum.cuts != part.cuts || sum.pending != part.pending))
-      return walks[stage].error(op) << "adds up values that lie differently: " << describe(sum, terms) << " on stage "
-                                    << from << "; " << describe(part, terms) << " on stage " << member,
-             failure();
-    from = member;
-    addends.push_back({part.term, 1});
+    parts.push_back(known.relation);
   }
-  const Term term = terms[sum.term];
-  sum.term = terms.combination(addends, term.shape, term.element);
+  Derived sum = derivation.sumOf(std::move(parts));
+  if (sum.failed())
+    return walks[stage].error(op) << sum.error, failure();
   for (int64_t member : members)
-    walks[member].resume(sum);
+    walks[member].resume(sum.results.front());
   return true;
 }
 
@@ -118,8 +108,9 @@ LogicalResult StageCheck::checkLoss() {
       const Content &memory = stages[stage].contents[buffer].front();
       std::string problem = !memory.isSet || memory.isSum
                                 ? "is not computed"
-                                : compareOutput(wanted->second, memory.relation, ShardingAttr(), false, derivation.axes,
-                                                derivation.terms);
+                                : compareOutput(wanted->second, memory.relation, ShardingAttr(),
+                                                stages[stage].buffers[buffer].getTensorType(),
+                                                /*needsZeroPadding=*/false, derivation.axes, derivation.terms);
       if (!problem.empty())
         return error(stage) << "the loss that evaluate leaves in " << describeBuffer(stage, buffer) << " " << problem;
     }
@@ -145,11 +136,12 @@ LogicalResult StageCheck::checkOutputs() {
         continue;
       }
       const Content &memory = stages[stage].contents[index].front();
-      std::string problem = !memory.isSet || memory.isSum
-                                ? "is not computed"
-                                : compareOutput(wanted->second, memory.relation, buffer.getShardingAttr(),
-                                                role == BufferRole::Parameter || role == BufferRole::State,
-                                                derivation.axes, derivation.terms);
+      std::string problem =
+          !memory.isSet || memory.isSum
+              ? "is not computed"
+              : compareOutput(wanted->second, memory.relation, buffer.getShardingAttr(), buffer.getTensorType(),
+                              role == BufferRole::Parameter || role == BufferRole::State, derivation.axes,
+                              derivation.terms);
       if (!problem.empty()) {
         valid = false;
         error(stage) << name << " " << problem;

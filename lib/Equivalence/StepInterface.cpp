@@ -39,19 +39,24 @@ std::string describeInit(InitAttr init) {
   return text;
 }
 
-std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, bool needsZeroPadding,
-                          const RankAxes &axes, const TermTable &terms) {
+std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, RankedTensorType local,
+                          bool needsZeroPadding, const RankAxes &axes, const TermTable &terms) {
   FailureOr<Relation> expected = axes.declared(wanted.term, wanted.type, sharding);
   if (failed(expected))
     return "is declared with a layout that does not fit its type";
-  bool isConstant = terms.constantFactor(found.term).has_value();
-  bool same = found.term == wanted.term && found.pending.empty();
-  for (auto [dim, cuts] : llvm::enumerate(llvm::zip(found.cuts, expected->cuts)))
-    same &= isConstant || std::get<0>(cuts).axes == std::get<1>(cuts).axes;
+  bool same = found.term == wanted.term && found.pending.empty() && found.cuts.size() == expected->cuts.size();
+  for (unsigned dim = 0; same && dim < found.cuts.size(); ++dim) {
+    int64_t extent = extentOf(found, dim, terms), whole = wanted.type.getDimSize(dim);
+    same = extent == kAnyExtent // a block of any dimension
+               ? axes.localSize(whole, expected->cuts[dim].axes) == local.getDimSize(dim)
+               : extent == whole && found.cuts[dim].axes == expected->cuts[dim].axes;
+  }
   if (!same)
     return "is not as declared: expected " + describe(*expected, terms) + "; found " + describe(found, terms);
   for (auto [dim, cut] : llvm::enumerate(found.cuts))
-    if (needsZeroPadding && !cut.zeroPadding && axes.isUneven(wanted.type.getDimSize(dim), cut.axes))
+    if (bool isAlike = extentOf(found, dim, terms) == kAnyExtent && !terms.isZero(found.term);
+        needsZeroPadding && (!cut.zeroPadding || isAlike) &&
+        axes.isUneven(wanted.type.getDimSize(dim), expected->cuts[dim].axes))
       return "may have something else than zeros in its padding along dimension " + std::to_string(dim);
   return "";
 }

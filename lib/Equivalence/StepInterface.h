@@ -31,10 +31,10 @@ std::string nameOfResult(func::FuncOp function, unsigned number);
 bool beginAlike(InitAttr a, InitAttr b);
 std::string describeInit(InitAttr init);
 
-/// "" when `found` is the block of `wanted` that `sharding` declares, with nothing pending and, where asked, zeros in
-/// the padding; else what is expected and what was found.
-std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, bool needsZeroPadding,
-                          const RankAxes &axes, const TermTable &terms);
+/// "" when `found`, of type `local`, is the block of `wanted` that `sharding` declares, with nothing pending and, where
+/// asked, zeros in the padding; else what is expected and what was found.
+std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, RankedTensorType local,
+                          bool needsZeroPadding, const RankAxes &axes, const TermTable &terms);
 
 } // namespace mlir::ppc
 

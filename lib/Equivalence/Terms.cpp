@@ -15,6 +15,13 @@ static double rounded(double factor) {
   return std::isfinite(scaled) && unit != 0 ? scaled / unit : factor; // numbers that f64 hardly holds, as they are
 }
 
+/// A number of few digits that `factor` is but for rounding, or itself: a third must stay one, to be a whole three
+/// times.
+static double snapped(double factor) {
+  double few = rounded(factor);
+  return std::fabs(few - factor) <= 1e-14 * std::fabs(factor) ? few : factor;
+}
+
 /// Where the product of what is not 0 is 0 in f64, the smallest number: it must not cancel a term.
 static double product(double a, double b) {
   double result = a * b;
@@ -40,16 +47,23 @@ TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape,
   llvm::stable_sort(factors, [](auto &a, auto &b) { return a.first < b.first; });
   for (size_t i = 0; i < factors.size();) {
     auto [term, factor] = factors[i];
-    for (++i; i < factors.size() && factors[i].first == term; ++i)
+    double largest = std::fabs(factor);
+    for (++i; i < factors.size() && factors[i].first == term; ++i) {
       factor += factors[i].second;
-    if (double value = rounded(factor); value != 0)
+      largest = std::max(largest, std::fabs(factors[i].second));
+    }
+    bool cancels = std::fabs(factor) <= 1e-12 * largest && std::isfinite(largest);
+    if (double value = snapped(factor); value != 0 && !cancels)
       normal.push_back({term, value});
   }
   if (!partialSums.empty())
     joinParts(normal);
   if (normal.size() == 1 && normal.front().second == 1 && ArrayRef<int64_t>(terms[normal.front().first].shape) == shape)
     return normal.front().first;
-  auto [it, isNew] = combinations.try_emplace({normal, SmallVector<int64_t>(shape), element.getAsOpaquePointer()}, 0);
+  Factors key(normal);
+  for (auto &[term, factor] : key)
+    factor = rounded(factor);
+  auto [it, isNew] = combinations.try_emplace({key, SmallVector<int64_t>(shape), element.getAsOpaquePointer()}, 0);
   if (!isNew)
     return it->second;
   Term sum{SmallVector<int64_t>(shape), element, normal.empty() ? "zero" : "", {}, true};
@@ -90,9 +104,32 @@ std::optional<double> TermTable::constantFactor(TermId id) const {
   return std::nullopt;
 }
 
-ArrayRef<SmallVector<TermId>> TermTable::find(const OpKey &key) const {
+TermId TermTable::scaled(TermId id, double factor) {
+  const Term term = terms[id];
+  return factor == 1 ? id : combination({{id, factor}}, term.shape, term.element);
+}
+
+std::pair<TermId, double> TermTable::primitive(TermId id) {
+  const Term term = terms[id];
+  double factor = term.addends.empty() ? 1 : term.addends.front().factor;
+  if (factor == 1 || !(std::fabs(factor) > 1e-100 && std::fabs(factor) < 1e100)) // whose inverse f64 has
+    return {id, 1};
+  SmallVector<Addend> addends(term.addends);
+  for (Addend &addend : addends)
+    addend.factor /= factor;
+  return {combination(addends, term.shape, term.element), factor};
+}
+
+ArrayRef<OpResults> TermTable::find(const OpKey &key) const {
   auto it = ops.find(key);
-  return it == ops.end() ? ArrayRef<SmallVector<TermId>>() : ArrayRef<SmallVector<TermId>>(it->second);
+  return it == ops.end() ? ArrayRef<OpResults>() : ArrayRef<OpResults>(it->second);
+}
+
+SmallVector<TermId> TermTable::resultsOf(const OpResults &known, ArrayRef<double> factors) {
+  SmallVector<TermId> results;
+  for (auto [number, term] : llvm::enumerate(known.terms))
+    results.push_back(scaled(term, (factors.empty() ? 1 : factors[number]) / known.factors[number]));
+  return results;
 }
 
 const OpKey *TermTable::nearest(const OpKey &key) const {
@@ -114,14 +151,14 @@ const OpKey *TermTable::nearest(const OpKey &key) const {
 }
 
 SmallVector<TermId> TermTable::add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements,
-                                   StringRef label) {
-  SmallVector<SmallVector<TermId>> &known = ops[key];
-  for (const SmallVector<TermId> &results : known)
-    if (llvm::all_of(llvm::zip_equal(results, shapes, elements), [&](auto tuple) {
+                                   StringRef label, ArrayRef<double> factors) {
+  std::vector<OpResults> &known = ops[key];
+  for (const OpResults &results : known)
+    if (llvm::all_of(llvm::zip_equal(results.terms, shapes, elements), [&](auto tuple) {
           auto [id, shape, element] = tuple;
           return terms[id].shape == shape && terms[id].element == element;
         }))
-      return results;
+      return resultsOf(results, factors);
   SmallVector<TermId> results;
   for (auto [number, shape, element] : llvm::enumerate(shapes, elements))
     results.push_back(newTerm({shape,
@@ -129,7 +166,7 @@ SmallVector<TermId> TermTable::add(const OpKey &key, ArrayRef<SmallVector<int64_
                                (shapes.size() > 1 ? "result " + std::to_string(number) + " of " : "") + label.str(),
                                {},
                                false}));
-  known.push_back(results);
+  known.push_back({results, factors.empty() ? SmallVector<double>(results.size(), 1) : SmallVector<double>(factors)});
   return results;
 }
 
@@ -175,17 +212,19 @@ void TermTable::joinParts(Factors &factors) {
   std::map<std::pair<TermId, double>, SmallVector<int64_t>> parts; // by what is summed and its factor
   for (auto [term, factor] : factors)
     if (auto part = partialSums.find(term); part != partialSums.end())
-      llvm::append_range(parts[{part->second.of, factor}], part->second.some);
+      llvm::append_range(parts[{part->second.of, rounded(factor)}], part->second.some);
   Factors whole;
   llvm::erase_if(factors, [&](const std::pair<TermId, double> &addend) {
     auto part = partialSums.find(addend.first);
     if (part == partialSums.end())
       return false;
-    SmallVector<int64_t> &some = parts[{part->second.of, addend.second}];
+    SmallVector<int64_t> &some = parts[{part->second.of, rounded(addend.second)}];
     if (llvm::sort(some); !llvm::equal(some, llvm::seq<int64_t>(part->second.microBatches)))
       return false;
     std::pair<TermId, double> joined(accumulated(part->second.of, part->second.microBatches), addend.second);
-    if (!llvm::is_contained(whole, joined))
+    if (llvm::none_of(whole, [&](auto &other) {
+          return other.first == joined.first && rounded(other.second) == rounded(joined.second);
+        }))
       whole.push_back(joined);
     return true;
   });

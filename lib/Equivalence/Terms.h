@@ -19,18 +19,26 @@ struct Addend {
   double factor;
 };
 
-/// What an op computes: its name, what its attributes say apart from placement, and of what.
+/// What an op computes: its name, what its attributes say apart from placement, and of what. Factors of operands in
+/// which the op is linear, and numbers of iterations that are alike and add up, are not of the key: the results of two
+/// ops with one key differ by a factor.
 struct OpKey {
   std::string name;
   Attribute attributes;
   SmallVector<TermId> operands;
-  SmallVector<int64_t> sizes; ///< of loops that no operand knows
+  SmallVector<int64_t> sizes; ///< of loops that no operand knows, but those whose iterations add up
 
   bool operator<(const OpKey &other) const {
     return std::tie(name, operands, sizes) < std::tie(other.name, other.operands, other.sizes) ||
            (std::tie(name, operands, sizes) == std::tie(other.name, other.operands, other.sizes) &&
             attributes.getAsOpaquePointer() < other.attributes.getAsOpaquePointer());
   }
+};
+
+/// Results of an op with some key. An op with the key whose results are `factors` times what the key says has `terms`.
+struct OpResults {
+  SmallVector<TermId> terms;
+  SmallVector<double> factors;
 };
 
 struct Term {
@@ -57,14 +65,21 @@ public:
   /// The factor of a constant in all elements.
   std::optional<double> constantFactor(TermId id) const;
 
+  /// `factor` times a term.
+  TermId scaled(TermId id, double factor);
+  /// The term and the factor of which `id` is the product; the first addend of the term has factor 1.
+  std::pair<TermId, double> primitive(TermId id);
+
   /// The results of every op with this key; they differ in their shapes.
-  ArrayRef<SmallVector<TermId>> find(const OpKey &key) const;
+  ArrayRef<OpResults> find(const OpKey &key) const;
+  /// The results of an op whose results are `factors` times what their key says; empty `factors` are 1.
+  SmallVector<TermId> resultsOf(const OpResults &known, ArrayRef<double> factors);
   /// The key of an op of this name that differs from `key` in its attributes only, or in one operand; nothing when
   /// there is none.
   const OpKey *nearest(const OpKey &key) const;
-  /// The results of the op with this key and these shapes, added when new.
+  /// The results of the op with this key, these shapes and factors, added when new.
   SmallVector<TermId> add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements,
-                          StringRef label);
+                          StringRef label, ArrayRef<double> factors = {});
   /// The term whose elements `id` has in another shape.
   TermId reshapeRoot(TermId id) const { return roots.count(id) ? roots.at(id) : id; }
   /// The reshape of the one operand of `key`, a root, to `shape`.
@@ -94,7 +109,7 @@ private:
   using CombinationKey = std::tuple<Factors, SmallVector<int64_t>, const void *>;
 
   std::vector<Term> terms;
-  std::map<OpKey, SmallVector<SmallVector<TermId>>> ops;
+  std::map<OpKey, std::vector<OpResults>> ops;
   std::map<std::string, TermId> arguments;
   std::map<TermId, TermId> roots; ///< of reshapes
   std::map<CombinationKey, TermId> combinations;

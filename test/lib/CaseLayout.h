@@ -21,9 +21,10 @@ struct CaseLayout {
 CaseLayout readLayout(const llvm::json::Object &layout);
 
 /// Plans, differentiates, cuts and proves the imported `module`; `logical` becomes its training step before it was cut.
-/// "", "refused: ..." where the layout does not fit the model, or "failed: PHASE: ...".
+/// "", "refused: ..." where the layout does not fit the model, or "failed: PHASE: ...". With `unproved` a program that
+/// the proof refuses is partitioned all the same, and `unproved` becomes the reason.
 std::string partition(ModuleOp module, const CaseLayout &layout, const TrainOptions &train,
-                      OwningOpRef<ModuleOp> &logical);
+                      OwningOpRef<ModuleOp> &logical, std::string *unproved = nullptr);
 
 } // namespace mlir::ppc::test
 

@@ -5,6 +5,7 @@
 #include "StepResults.h"
 #include "TestPasses.h"
 #include "TimedExecutor.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/Phases/Phases.h"
@@ -20,13 +21,14 @@ namespace {
 /// A line of the list.
 struct LayoutCase {
   std::string name, config;
+  std::string module; ///< text of a model in MLIR, instead of a config
   HuggingFaceOptions shape;
   std::string precision = "f32";
   CaseLayout layout;
 };
 
 /// Of {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ..., "rotate":
-/// true}}.
+/// true}}, or {"name":, "module": "text", "layout": {}}.
 std::optional<LayoutCase> readCase(StringRef line) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
   if (!value) {
@@ -34,11 +36,13 @@ std::optional<LayoutCase> readCase(StringRef line) {
     return std::nullopt;
   }
   const llvm::json::Object *object = value->getAsObject(), *layout = object ? object->getObject("layout") : nullptr;
-  if (!layout || !object->getObject("config"))
+  if (!layout || (!object->getObject("config") && !object->getString("module")))
     return std::nullopt;
   LayoutCase result;
   result.name = object->getString("name").value_or("").str();
-  result.config = llvm::formatv("{0}", *object->get("config")).str();
+  result.module = object->getString("module").value_or("").str();
+  if (object->get("config"))
+    result.config = llvm::formatv("{0}", *object->get("config")).str();
   result.shape.sequenceLength = object->getInteger("seq_len").value_or(8);
   result.shape.globalBatch = object->getInteger("global_batch").value_or(1);
   result.shape.scoreBias = false;
@@ -85,34 +89,73 @@ struct TestLayoutCasesPass : PassWrapper<TestLayoutCasesPass, OperationPass<Modu
   }
 
 private:
-  /// "" where the layout computes what one rank does, "refused: ...", "failed: ..." or "differs: ...".
-  std::string judge(const LayoutCase &one) {
+  /// "" and the model of a case, or "refused: ...", or "failed: ...".
+  std::string read(const LayoutCase &one, OwningOpRef<ModuleOp> &result) {
+    if (!one.module.empty()) {
+      std::string first;
+      ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
+        first = first.empty() ? diagnostic.str() : first;
+        return success();
+      });
+      result = parseSourceString<ModuleOp>(one.module, &getContext());
+      return result ? "" : "failed: parse: " + oneLine(first);
+    }
     llvm::Expected<ModelConfig> config = parseModelConfig("config", one.config);
     if (!config)
       return "refused: " + oneLine(llvm::toString(config.takeError()));
     llvm::Expected<OwningOpRef<ModuleOp>> model = buildModel(*config, one.shape, getContext());
     if (!model)
       return "refused: " + oneLine(llvm::toString(model.takeError()));
-    if (std::string error = runPasses(**model, [&](OpPassManager &pm) { buildImportPhase(pm, one.precision); });
+    result = std::move(*model);
+    return "";
+  }
+
+  /// "" where the layout computes what one rank does and that is proved, "refused: ...", "failed: ..." or "differs:
+  /// ...".
+  std::string judge(const LayoutCase &one) {
+    OwningOpRef<ModuleOp> model;
+    if (std::string problem = read(one, model); !problem.empty())
+      return problem;
+    if (std::string error = runPasses(*model, [&](OpPassManager &pm) { buildImportPhase(pm, one.precision); });
         !error.empty())
       return "failed: import: " + oneLine(error);
     StepResults found, expected;
-    if (std::string problem = compute(**model, one, /*everyOrder=*/true, found); !problem.empty())
+    std::string unproved, alsoUnproved;
+    int64_t microBatches = 1, same = 1;
+    if (std::string problem = compute(*model, one, /*everyOrder=*/true, found, unproved, microBatches);
+        !problem.empty())
       return problem;
     LayoutCase single;
-    single.layout.plan.microBatch = one.layout.plan.microBatch;
-    if (std::string problem = compute(**model, single, /*everyOrder=*/false, expected); !problem.empty())
+    single.layout.plan.microBatch = one.module.empty() ? one.layout.plan.microBatch : samples(*model) / microBatches;
+    if (std::string problem = compute(*model, single, /*everyOrder=*/false, expected, alsoUnproved, same);
+        !problem.empty())
       return "failed: one rank: " + problem;
-    return difference(found, expected);
+    if (!alsoUnproved.empty())
+      return "failed: one rank: " + alsoUnproved;
+    std::string problem = difference(found, expected);
+    if (!unproved.empty())
+      return problem.empty() ? "failed: its numbers are right, but it is " + unproved : problem + ", and " + unproved;
+    return problem;
   }
 
-  /// Of the case its layout alone.
-  std::string compute(ModuleOp model, const LayoutCase &one, bool everyOrder, StepResults &results) {
+  /// The samples of a step: dimension 0 of an input.
+  static int64_t samples(ModuleOp model) {
+    for (auto function : model.getOps<func::FuncOp>())
+      for (BlockArgument argument : function.getArguments())
+        if (function.getArgAttr(argument.getArgNumber(), attr::input))
+          return tensorType(argument).getDimSize(0);
+    return 1;
+  }
+
+  /// Of the case its layout alone. `unproved` is what the proof has against it.
+  std::string compute(ModuleOp model, const LayoutCase &one, bool everyOrder, StepResults &results,
+                      std::string &unproved, int64_t &microBatches) {
     OwningOpRef<ModuleOp> module = model.clone(), logical;
     TrainOptions train;
     train.epsilon = 1e-5; // a bias of keys has no gradient without rotary positions: rounding alone would move it
-    if (std::string problem = partition(*module, one.layout, train, logical); !problem.empty())
+    if (std::string problem = partition(*module, one.layout, train, logical, &unproved); !problem.empty())
       return problem;
+    microBatches = (*module)->getAttrOfType<PlanAttr>(attr::plan).getMicroBatches();
     if (std::string error = computeStep(*logical, *module, seed, results); !error.empty())
       return oneLine(error);
     return everyOrder ? inRandomOrders(*module) : "";
