@@ -52,14 +52,14 @@ public:
   ~ConnectedRun() { setFatalHandler(nullptr, nullptr); }
 
   int run(const std::optional<RankEnvironment> &environment, const Preparation &prepare) {
-    if (!agree([&] { checkRankCount(environment); }))
-      return status;
     std::vector<RunFact> facts = startFacts(link, program, manifest, options);
     std::optional<int> answer;
     if (!agree([&] { checkAlike(link, facts); }) || !agree([&] { answer = prepare(); }))
       return status;
     if (answer)
       return *answer;
+    if (!agree([&] { checkRankCount(environment); }))
+      return status;
     running.who = manifest.grid.describe(rank) + " on " + hostName();
     setFatalHandler(endAllRanks, &running);
     std::optional<FolderLock> lock;

@@ -64,35 +64,42 @@ void checkTarget(const Manifest &manifest, const Options &options, bool isConnec
       throw InputError(format("%s: this program is for no GPU: leave the option out", name));
 }
 
-int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {
-  bool speaks = !environment || environment->rank == 0;
-  Options options = parseOptions(argc, argv);
-  if (options.help) {
-    if (speaks)
-      std::fputs(helpText(argc ? argv[0] : "train").c_str(), stdout);
+// What is said without ranks: the first process says it. Others of a launcher wait for each process all the same, so it
+// comes to them, for a short time, and hears whether they were asked for the same.
+int answer(const ppcrt_program &program, const Manifest &manifest, Options options,
+           const std::optional<RankEnvironment> &environment, const std::string &text) {
+  constexpr double patience = 5; // seconds
+  if (!environment || environment->rank == 0)
+    std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  Launcher connecting = connectingLauncher(options, environment);
+  if (!connecting || !environment || environment->size <= 1)
     return 0;
-  }
+  if (!options.isGiven("--join-timeout"))
+    options.joinTimeout = patience;
+  return connecting(program, manifest, options, environment, [] { return 0; });
+}
+
+int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {
+  Options options = parseOptions(argc, argv);
   if (program.abi_version != PPCRT_ABI_VERSION)
     throw InputError(format("the program was compiled for ABI %u, this runtime has ABI %d: compile it again",
                             program.abi_version, PPCRT_ABI_VERSION));
   Manifest manifest = parseManifest({program.manifest, program.manifest_size});
-  if (options.version) {
-    if (speaks)
-      std::printf("ppc program: model %s, %lld ranks, ABI %d\n", manifest.model.c_str(),
-                  (long long)manifest.grid.rankCount(), PPCRT_ABI_VERSION);
-    return 0;
-  }
-  if (options.showPlan) {
-    if (speaks)
-      std::fputs(manifest.plan.c_str(), stdout);
-    return 0;
-  }
+  if (options.help)
+    return answer(program, manifest, options, environment, helpText(argc ? argv[0] : "train"));
+  if (options.version)
+    return answer(program, manifest, options, environment,
+                  format("ppc program: model %s, %lld ranks, ABI %d\n", manifest.model.c_str(),
+                         (long long)manifest.grid.rankCount(), PPCRT_ABI_VERSION));
+  if (options.showPlan)
+    return answer(program, manifest, options, environment, manifest.plan);
   Launcher connecting = connectingLauncher(options, environment);
   auto prepare = [&]() -> std::optional<int> {
     checkOptions(options);
     checkRunFiles(options);
     if (!options.saveTokens.empty()) {
-      if (speaks)
+      if (!environment || environment->rank == 0)
         saveTokens(options, manifest);
       return 0;
     }

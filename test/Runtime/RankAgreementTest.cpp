@@ -154,6 +154,23 @@ TEST_P(RankAgreementTest, EveryOptionIsCompared) {
   }
 }
 
+TEST_P(RankAgreementTest, WhatIsAnsweredWithoutRanksIsCompared) {
+  Start starts[2];
+  for (Start &start : starts)
+    start.arguments = {"--synthetic", "--steps", "2"};
+  starts[1].arguments.insert(starts[1].arguments.end(), {"--help", "--version", "--show-plan"});
+  RanksEnd outcome = run(starts);
+  expectRefused(outcome);
+  for (const char *name : {"--help", "--version", "--show-plan"})
+    EXPECT_NE(outcome.errors.find(format("\n  %s: not given in rank 0 on ", name)), std::string::npos)
+        << outcome.errors;
+  starts[0].arguments = starts[1].arguments = {"--version"};
+  outcome = run(starts, "2,2,2");
+  EXPECT_EQ(outcome.statuses.front(), 0) << "the number of ranks is no matter: " << outcome.errors;
+  EXPECT_EQ(outcome.out.find("ppc program: model "), 0u) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << "it is said once: " << outcome.out;
+}
+
 // A folder with every file that a run can read; the options name them by relative paths.
 Words filesOf(const fs::path &folder) {
   fs::create_directories(folder / "weights");
