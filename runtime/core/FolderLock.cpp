@@ -97,12 +97,13 @@ bool hasEnded(int64_t machine, int64_t process) {
   return process > 0 && machine == machineIdentity() && kill(pid_t(process), 0) != 0 && errno == ESRCH;
 }
 
-void sleepFor(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
 } // namespace
 
-FolderLock::FolderLock(const std::string &folder, double beat, bool withLocks)
-    : folder(folder), path(folder + "/" + fileName), started(timeText()), beat(beat), maker(getpid()) {
+void FolderLock::sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+FolderLock::FolderLock(const std::string &folder, double beat, bool withLocks, Pause pause)
+    : folder(folder), path(folder + "/" + fileName), started(timeText()), beat(beat), pause(std::move(pause)),
+      maker(getpid()) {
   number = int64_t(drawRunNumber());
   std::error_code failure;
   madeFolder = std::filesystem::create_directories(folder, failure);
@@ -154,7 +155,7 @@ void FolderLock::takeWithLock() {
       if ((owner.id && !hasEnded(owner.machine, owner.process)) || turn + 1 == turns)
         refuse(owner);
       close(std::exchange(fd, -1)); // it is about to write its name, or its ranks are about to end as it has
-      sleepFor(0.1);
+      sleep(0.1);
       continue;
     }
     if (failure) { // ENOLCK, ENOSYS, EOPNOTSUPP, ...: there are none here
@@ -191,7 +192,7 @@ void FolderLock::takeWithoutLock() {
     throw InputError(withErrno("cannot write " + mine));
   write();
   renameFile(mine, path);
-  sleepFor(beat / 2); // who came at the same time has done the same by now: the last one stays
+  pause(beat / 2); // who came at the same time has done the same by now: the last one stays
   if (Owner now = Owner::parse(contentOf(path)); now.id != number)
     refuse(now);
   note = "the run that used " + folder + " (" + before.describe() + ") has ended without saying so: going on";
@@ -202,7 +203,7 @@ void FolderLock::watch(const Owner &owner) {
   std::fprintf(stderr, "note: %s was used by another run (%s): watching for %.0f s whether it lives\n", folder.c_str(),
                owner.describe().c_str(), beats * beat);
   for (int turn = 0; turn < 2 * beats; ++turn) {
-    sleepFor(beat / 2);
+    pause(beat / 2);
     if (Owner now = Owner::parse(contentOf(path)); now.id != owner.id || now.count != owner.count)
       refuse(now);
   }

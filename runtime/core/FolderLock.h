@@ -10,6 +10,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -22,8 +23,10 @@ public:
   static constexpr double defaultBeat = 5; // seconds
 
   // Makes the folder when it is absent. Throws InputError, naming the owner, when another run lives. May take three
-  // beats when the owner was on another machine. `withLocks`: false behaves as on a file system without locks.
-  explicit FolderLock(const std::string &folder, double beat = defaultBeat, bool withLocks = true);
+  // beats when the owner was on another machine. `withLocks`: false behaves as on a file system without locks. `pause`
+  // lets seconds go by while the owner is watched.
+  using Pause = std::function<void(double seconds)>;
+  explicit FolderLock(const std::string &folder, double beat = defaultBeat, bool withLocks = true, Pause pause = sleep);
   // In the process that made it: removes the file, and the folder when that was made here and has stayed empty.
   ~FolderLock();
   FolderLock(const FolderLock &) = delete;
@@ -41,6 +44,7 @@ public:
 
 private:
   struct Owner;
+  static void sleep(double seconds);
   void takeWithLock();
   void takeWithoutLock();
   // Waits to see whether the owner counts; throws InputError when it does.
@@ -51,6 +55,7 @@ private:
 
   std::string folder, path, note, started;
   double beat;
+  Pause pause;
   bool madeFolder = false;
   int fd = -1;
   int64_t number = 0, count = 0, maker = 0;

@@ -10,13 +10,14 @@ namespace ppcrt {
 namespace {
 
 constexpr double gapInPauses = 3;
-constexpr int mostWaiting = 4; // ranks that are listed
+constexpr double countedOfGap = 0.5; // pauses
+constexpr int mostWaiting = 4;       // ranks that are listed
 
 } // namespace
 
 RankWatch::RankWatch(const Manifest &manifest, Limits limits, std::string stillness, double pause)
     : manifest(manifest), limits(limits), stillness(std::move(stillness)), longestGap(gapInPauses * pause),
-      accused(size_t(manifest.grid.rankCount())) {}
+      accused(size_t(manifest.grid.rankCount())), seen(accused.size()) {}
 
 double RankWatch::lateAfter(const RankSnapshot &rank) const {
   if (rank.usual > 0)
@@ -26,11 +27,23 @@ double RankWatch::lateAfter(const RankSnapshot &rank) const {
   return Limits::unknown * limits.least;
 }
 
-bool RankWatch::isLate(const Look &look, double still, double now) const {
+bool RankWatch::isLate(const RankSnapshot &rank, bool isJudged, double age, double still) const {
   if (still >= limits.least)
     return true;
-  bool works = look.isJudged && look.rank.action > 0 && !look.rank.waitsInAction && !look.rank.isInCall();
-  return works && std::min(look.rank.age, now - judgedFrom) >= lateAfter(look.rank);
+  bool works = isJudged && rank.action > 0 && !rank.waitsInAction && !rank.isInCall();
+  return works && age >= lateAfter(rank);
+}
+
+void RankWatch::count(const std::vector<Look> &ranks, double now) {
+  double gap = lastLook > 0 ? now - lastLook : 0, before = time;
+  time += gap > longestGap ? countedOfGap * longestGap / gapInPauses : gap;
+  lastLook = now;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].rank.marks != std::exchange(seen[rank].marks, ranks[rank].rank.marks))
+      seen[rank].gotOn = std::max(before, time - ranks[rank].rank.age);
+    if (ranks[rank].still <= 0)
+      seen[rank].ran = time;
+  }
 }
 
 std::string RankWatch::describeAction(int64_t rank, const RankSnapshot &snapshot) const {
@@ -75,13 +88,16 @@ std::string RankWatch::describeWaiting(const std::vector<Look> &ranks, const std
 }
 
 std::vector<RankWatch::Remark> RankWatch::look(const std::vector<Look> &ranks, double now) {
-  if (now - lastLook > longestGap)
-    judgedFrom = now;
-  lastLook = now;
+  count(ranks, now);
   std::vector<Remark> remarks;
   std::vector<bool> late(ranks.size());
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    late[rank] = ranks[rank].isThere && isLate(ranks[rank], std::min(ranks[rank].still, now - judgedFrom), now);
+  std::vector<double> age(ranks.size()), still(ranks.size());
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const Look &look = ranks[rank];
+    age[rank] = std::min(look.rank.age, time - seen[rank].gotOn);
+    still[rank] = std::min(look.still, time - seen[rank].ran);
+    late[rank] = look.isThere && isLate(look.rank, look.isJudged, age[rank], still[rank]);
+  }
   std::string waiting = describeWaiting(ranks, late);
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const Look &look = ranks[rank];
@@ -93,16 +109,16 @@ std::vector<RankWatch::Remark> RankWatch::look(const std::vector<Look> &ranks, d
       one.since = 0;
     if (!late[rank] || one.since > 0 || now < one.quietUntil)
       continue;
-    double seconds = std::max(look.still, look.rank.waitsInAction || look.rank.isInCall() ? 0.0 : look.rank.age);
-    remarks.push_back({accusation(int64_t(rank), look, std::min(seconds, now - judgedFrom)) + waiting, true});
+    double seconds = std::max(still[rank], look.rank.waitsInAction || look.rank.isInCall() ? 0.0 : age[rank]);
+    remarks.push_back({accusation(int64_t(rank), look, seconds) + waiting, true});
     one.pause = std::max(limits.least, 2 * one.pause);
     one.since = now, one.quietUntil = now + one.pause, one.marks = look.rank.marks, one.wasStill = look.still > 0;
   }
-  lookForStandstill(ranks, now, remarks);
+  lookForStandstill(ranks, remarks);
   return remarks;
 }
 
-void RankWatch::lookForStandstill(const std::vector<Look> &ranks, double now, std::vector<Remark> &remarks) {
+void RankWatch::lookForStandstill(const std::vector<Look> &ranks, std::vector<Remark> &remarks) {
   uint64_t sum = 0;
   bool all = true, any = false;
   for (const Look &look : ranks) {
@@ -110,14 +126,14 @@ void RankWatch::lookForStandstill(const std::vector<Look> &ranks, double now, st
     all &= !look.isThere || (look.isJudged && look.rank.isInCall() && look.still <= 0);
     any |= look.isThere;
   }
-  if (!all || !any || sum != std::exchange(lastSum, sum) || standsSince < judgedFrom) {
-    standsSince = now;
+  if (!all || !any || sum != std::exchange(lastSum, sum)) {
+    standsSince = time;
     isStandstillSaid = false;
   }
-  if (isStandstillSaid || now - standsSince < Limits::unknown * limits.least)
+  if (isStandstillSaid || time - standsSince < Limits::unknown * limits.least)
     return;
   isStandstillSaid = true;
-  remarks.push_back({format("all ranks wait for others, and none has got on for %.1f s", now - standsSince) +
+  remarks.push_back({format("all ranks wait for others, and none has got on for %.1f s", time - standsSince) +
                          describeWaiting(ranks, std::vector<bool>(ranks.size())),
                      true});
 }

@@ -36,8 +36,9 @@ public:
     std::string text; // one line without its end
     bool isWarning;   // or a note
   };
-  // What is to be said of the ranks, [rank]; `now` in seconds. A watcher that was held up itself, for more than a few
-  // pauses, accuses nobody of that time.
+  // What is to be said of the ranks, [rank]; `now` in seconds. Of the time for which the watcher was held up itself,
+  // more than a few pauses, it counts half a pause: nobody is accused of the rest, and on a machine on which every look
+  // comes late a rank is named all the same, after more of them.
   std::vector<Remark> look(const std::vector<Look> &ranks, double now);
 
 private:
@@ -49,21 +50,28 @@ private:
   };
 
   double lateAfter(const RankSnapshot &rank) const;
-  bool isLate(const Look &look, double still, double now) const;
+  bool isLate(const RankSnapshot &rank, bool isJudged, double age, double still) const;
+  void count(const std::vector<Look> &ranks, double now);
   std::string describeAction(int64_t rank, const RankSnapshot &snapshot) const;
   std::string describeWaiting(const std::vector<Look> &ranks, const std::vector<bool> &late) const;
   std::string accusation(int64_t rank, const Look &look, double seconds) const;
-  void lookForStandstill(const std::vector<Look> &ranks, double now, std::vector<Remark> &remarks);
+  void lookForStandstill(const std::vector<Look> &ranks, std::vector<Remark> &remarks);
 
   const Manifest &manifest;
   Limits limits;
   std::string stillness;
   double longestGap; // seconds between two looks of a watcher that was not held up itself
   std::vector<Accused> accused;
+  // By the time of the watcher: when it saw the rank get on, and run, the last time.
+  struct Seen {
+    uint64_t marks = 0;
+    double gotOn = 0, ran = 0;
+  };
+  std::vector<Seen> seen; // [rank]
   double lastLook = 0;
-  double judgedFrom = 0;  // time before it does not count
+  double time = 0;        // of the watcher: that of its looks, and no more than half a pause where it was held up
   uint64_t lastSum = 0;   // of all marks and waits
-  double standsSince = 0; // when it last changed, or somebody did not wait
+  double standsSince = 0; // the watcher's time when it last changed, or somebody did not wait
   bool isStandstillSaid = false;
 };
 

@@ -1,6 +1,5 @@
 // From one change of rates to the next.
 #include "runtime/host/EmulatedLinks.h"
-#include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -108,7 +107,7 @@ uint64_t EmulatedLinks::begin(const LinkLayout::Route &route, const WireUse &use
   if (route.ports.empty() || use.bytes <= 0)
     return 0;
   Locked locked(table);
-  advance(now());
+  advance(clock());
   int place = 0;
   while (place < table.used && table.transfers[place].number)
     ++place;
@@ -128,14 +127,14 @@ bool EmulatedLinks::isDelivered(uint64_t number) {
   if (!number)
     return true;
   Locked locked(table);
-  advance(now());
+  advance(clock());
   return std::none_of(table.transfers, table.transfers + table.used,
                       [&](const Transfer &transfer) { return transfer.number == number; });
 }
 
 double EmulatedLinks::nextDelivery() {
   Locked locked(table);
-  advance(now());
+  advance(clock());
   return nextChange();
 }
 

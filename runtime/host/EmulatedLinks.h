@@ -2,6 +2,7 @@
 // ports that they go through. Nothing is slowed down by it: what has been copied is only said to have ended later.
 #pragma once
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/Transport.h"
 
 #include <atomic>
@@ -38,8 +39,9 @@ WireUse wireUse(const Collective &call, int members);
 // port divided by the number of flows through it.
 class EmulatedLinks {
 public:
-  EmulatedLinks(const LinkLayout &layout, std::byte *shared)
-      : layout(layout), table(*reinterpret_cast<Table *>(shared)) {}
+  // `clock` tells the time, in seconds.
+  EmulatedLinks(const LinkLayout &layout, std::byte *shared, double (*clock)() = now)
+      : layout(layout), table(*reinterpret_cast<Table *>(shared)), clock(clock) {}
   static size_t sharedBytes() { return sizeof(Table); }
   static constexpr int mostPorts = 4096;
 
@@ -80,6 +82,7 @@ private:
 
   const LinkLayout &layout;
   Table &table;
+  double (*clock)();
 };
 
 } // namespace ppcrt

@@ -10,6 +10,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #define FOR_AVX2 __attribute__((target("avx2,fma")))
 #define INLINE_AVX2 FOR_AVX2 inline __attribute__((always_inline))
@@ -229,11 +230,18 @@ private:
   int64_t heldFirst = -1, heldSum = -1; // of the block that was packed last
 };
 
+// By ONEDNN_MAX_CPU_ISA: a wider processor then computes as one with AVX2 does.
+bool oneDnnIsHeldToAvx2() {
+  return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core;
+}
+
 } // namespace
 
 bool hasPackedProducts() {
-  static const bool known =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !__builtin_cpu_supports("avx512f");
+  static const bool known = [] {
+    bool isWider = __builtin_cpu_supports("avx512f") && !oneDnnIsHeldToAvx2();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !isWider;
+  }();
   return known;
 }
 

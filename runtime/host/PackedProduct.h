@@ -15,7 +15,7 @@ struct Bf16Matrix {
   int64_t row, col;
 };
 
-// Whether this processor has AVX2 and nothing wider.
+// Whether this processor has AVX2 and nothing wider, or is told by ONEDNN_MAX_CPU_ISA to use nothing wider.
 bool hasPackedProducts();
 
 // C (+)= A B for m x k times k x n, all at least 1; C in rows, `cRow` apart, of f32 or Bf16. Sums are f32, and rounded

@@ -534,9 +534,9 @@ class Scratch:
         connected = program.startswith("NCCL")
         environment = {**cuda.standing_in(self.build, 0, 2 if connected else 1), **({"PPC_STANDIN_PLANT": plant} if plant else {})}
         # A busy machine may stand still for seconds: only what hangs for good need be found soon.
-        limit = 6 if plant and plant.startswith("hang") else 60
+        limit = 6 if plant and plant.startswith("hang") else programs.PATIENCE_S / 2
         command = [path, "--data", self.text, "--steps", "2", "--quiet", "--hang-timeout", str(limit)] + ([] if connected else ["--share-devices"])
-        return subprocess.run(command, capture_output=True, text=True, timeout=120 if is_planted else programs.PATIENCE_S, env=environment)
+        return subprocess.run(command, capture_output=True, text=True, timeout=programs.PATIENCE_S, env=environment)
 
     def run(self, program, where, plant):
         """What the program says with the mistake in it; none: it trains."""
@@ -568,7 +568,7 @@ class Scratch:
         try:
             done = self.start(path, program, plant)
         except subprocess.TimeoutExpired:
-            return "nothing for two minutes"
+            return f"nothing for {programs.PATIENCE_S} s"
         if done.returncode < 0 or done.returncode > 1:
             return f"exit status {done.returncode}\n{done.stderr}"
         return done.stderr if done.returncode else None

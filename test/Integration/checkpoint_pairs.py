@@ -61,7 +61,6 @@ def with_shape(*shape):
 EVERY = tuple(MODELS)
 ROTARY = ("llama", "mistral", "mixtral", "qwen2_moe")
 REFUSED, NOTED, SILENT = "refused", "noted", "silent"
-SECONDS_TO_REFUSE = 60
 
 
 def changed_byte(data, scratch, draw):
@@ -229,8 +228,7 @@ class Pairs:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.checkpoint(base), folder)
         before = sorted(os.listdir(folder))
-        soon = [SECONDS_TO_REFUSE] if thing.kind == REFUSED else []
-        status, text = self.train(self.program(other), folder, [*options, "--resume"], *soon)
+        status, text = self.train(self.program(other), folder, [*options, "--resume"])
         problems = []
         lines = text.splitlines()
         if thing.kind == REFUSED:

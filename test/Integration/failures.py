@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import processes
 import programs
@@ -20,7 +19,6 @@ import programs
 HERE = os.path.dirname(os.path.realpath(__file__))
 EVEN = os.path.join(HERE, "Inputs", "even.json")
 SHAPE = ["--seq-len", "16", "--global-batch", "8"]
-SECONDS_TO_STOP = 5
 CRASH = re.compile(r"PLEASE submit a bug|Stack dump|Assertion|terminate called|AddressSanitizer|runtime error:|Traceback")
 
 
@@ -69,11 +67,6 @@ def check_output(status, text, wanted_status, parts):
     return problems + ([f"it printed:\n{text}"] if problems else [])
 
 
-def execute(command, timeout=60):
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout)
-    return done.returncode, done.stdout
-
-
 def compiler_case(build, scratch, file_name, text, options, parts):
     if file_name:
         model = os.path.join(scratch, file_name)
@@ -83,7 +76,7 @@ def compiler_case(build, scratch, file_name, text, options, parts):
         model = os.path.join(scratch, "missing.json") if text is None else EVEN
     output = os.path.join(scratch, "train")
     shape = [] if model.endswith(".mlir") else SHAPE
-    status, printed = execute([os.path.join(build, "bin/ppc-compile"), model, *shape, *options, "-o", output])
+    status, printed = programs.execute([os.path.join(build, "bin/ppc-compile"), model, *shape, *options, "-o", output])
     problems = check_output(status, printed, (1, 2), parts)
     return problems + (["it left a program"] if os.path.exists(output) else [])
 
@@ -101,29 +94,25 @@ class Running:
         if os.path.exists(self.log):
             os.remove(self.log)
         self.output = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([program, "--data", data, "--steps", "1000000", "--log", self.log],
+        self.process = subprocess.Popen([program, "--data", data, "--steps", "100000000", "--log", self.log],
                                         stdout=self.output, stderr=subprocess.STDOUT, start_new_session=True)
-        deadline = time.time() + 30
-        while not (os.path.exists(self.log) and os.path.getsize(self.log)):
-            if self.process.poll() is not None or time.time() > deadline:
-                self.output.seek(0)
-                self.process.kill()
-                raise programs.Failed("the run did not start:\n" + self.output.read())
-            time.sleep(0.02)
+        if not processes.eventually(lambda: os.path.exists(self.log) and os.path.getsize(self.log), self.process):
+            self.output.seek(0)
+            self.process.kill()
+            raise programs.Failed("the run did not start:\n" + self.output.read())
         self.ranks = processes.children(self.process.pid)
 
     def finish(self):
         """Waits; returns exit status, output, and problems with what is left behind."""
-        problems, started = [], time.time()
+        problems = []
         try:
-            status = self.process.wait(SECONDS_TO_STOP)
+            status = self.process.wait(programs.PATIENCE_S)
         except subprocess.TimeoutExpired:
-            problems.append(f"still running {SECONDS_TO_STOP} s later")
+            problems.append(f"still running {programs.PATIENCE_S} s later")
             os.killpg(self.process.pid, signal.SIGKILL)
             status = self.process.wait()
-        while time.time() < started + SECONDS_TO_STOP and any(processes.alive(pid) for pid in self.ranks):
-            time.sleep(0.02)
-        problems += [f"process {pid} of a rank is still alive" for pid in self.ranks if processes.alive(pid)]
+        if not processes.eventually(lambda: not any(processes.alive(pid) for pid in self.ranks)):
+            problems += [f"process {pid} of a rank is still alive" for pid in self.ranks if processes.alive(pid)]
         problems += [f"{name} is left" for name in sorted(shared_memory() - self.before) if "ppc" in name]
         self.output.seek(0)
         return status, self.output.read(), problems
@@ -164,7 +153,7 @@ def program_cases(build, scratch):
     def refused(parts, *options, status=(1,)):
         def check():
             before = shared_memory()
-            code, text = execute([program, *options])
+            code, text = programs.execute([program, *options])
             return check_output(code, text, status, parts) + [f"{name} is left" for name in shared_memory() - before if "ppc" in name]
         return check
 
@@ -194,7 +183,7 @@ def main():
     failed = count = 0
     with tempfile.TemporaryDirectory() as scratch:
         cases = [(case[0], lambda case=case: compiler_case(arguments.build, scratch, *case[1:])) for case in COMPILER_CASES]
-        cases.append(("unwritable-program", lambda: check_output(*execute(
+        cases.append(("unwritable-program", lambda: check_output(*programs.execute(
             [os.path.join(arguments.build, "bin/ppc-compile"), EVEN, *SHAPE, "-o", "/nowhere/train"]), (1,), ["/nowhere/train"])))
         cases += program_cases(arguments.build, scratch)
         for name, check in cases:

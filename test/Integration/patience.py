@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import processes
 import programs
@@ -18,11 +17,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 HANGS = "echo these words; set -m; sleep 1000 & set +m; echo $! >&2; "
 
 
-def gone(pids, seconds=10):
-    deadline = time.time() + seconds
-    while any(processes.alive(pid) for pid in pids) and time.time() < deadline:
-        time.sleep(0.01)
-    return not any(processes.alive(pid) for pid in pids)
+def gone(pids):
+    return processes.eventually(lambda: not any(processes.alive(pid) for pid in pids))
 
 
 def numbers(text):
@@ -31,17 +27,22 @@ def numbers(text):
 
 def late():
     """One that hangs is an error of its own, however much it has printed."""
-    try:
-        programs.run(["bash", "-c", HANGS + "wait"], timeout=1)
-    except programs.Failed as failure:
-        text = str(failure)
+    for seconds in (1, 4, 16, 64, 256):  # until it has come to where it hangs
+        try:
+            programs.run(["bash", "-c", HANGS + "wait"], timeout=seconds)
+        except programs.Failed as failure:
+            text = str(failure)
+        else:
+            raise AssertionError("a command that hangs has ended")
         started = numbers(text)
-        assert failure.status is None and text.startswith("not ended after 1 s: bash -c"), text
+        assert text.startswith(f"not ended after {seconds} s: bash -c"), text
+        if not started or f"process {started[0]} (sleep):" not in text:
+            continue
         assert "\nthese words\n" in text and "\nprocess " in text and f"\n  process {started[0]} (sleep):\n    thread " in text, text
         assert "state S, in " in text and "system call " in text and "stack " in text, text
         assert len(started) == 1 and gone(started), f"{started} go on"
         return
-    raise AssertionError("a command that hangs has ended")
+    raise AssertionError("it has not said where it is")
 
 
 def left():
@@ -83,15 +84,17 @@ def interrupted(number, scratch):
     """A test that is ended with commands under way takes them with it, and begins no more."""
     listed = os.path.join(scratch, str(number))
     test = subprocess.Popen([sys.executable, "-c", TEST, HERE, listed], stderr=subprocess.DEVNULL, preexec_fn=heed_signals)
-    started, deadline = [], time.time() + 60
-    while len(started) < 2 and time.time() < deadline:
-        time.sleep(0.02)
-        if os.path.exists(listed):
-            with open(listed) as file:
-                started = numbers(file.read())
+
+    def begun():
+        with open(listed, "a+") as file:
+            file.seek(0)
+            return numbers(file.read())
+
+    processes.eventually(lambda: len(begun()) >= 2, test)
+    started = begun()
     children = [child for pid in started for child in processes.children(pid)]
     test.send_signal(number)
-    status = test.wait(60)
+    status = test.wait(programs.PATIENCE_S)
     with open(listed) as file:
         assert numbers(file.read()) == started and len(started) == 2, "commands began after the end"
     assert status and gone(started + children), f"status {status}: {started}, {children} go on"

@@ -1,7 +1,9 @@
 """What the system says of processes that tests have started."""
 import contextlib
+import itertools
 import os
 import signal
+import socket
 import time
 
 # Containers have root and fewer cores than ranks; a machine may bind ranks to cores that it shares.
@@ -10,6 +12,34 @@ MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIR
                    "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
                    "OMPI_MCA_mpi_yield_when_idle": "1",
                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
+# Seconds after which a test takes it that something hangs for good: a machine may stand still for minutes, or its disk.
+PATIENCE_S = 600
+
+
+def eventually(condition, process=None):
+    """Asks again and again; False where `process` has ended without, or after PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        has_ended = process is not None and process.poll() is not None
+        if condition():
+            return True
+        if has_ended or time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+
+
+def free_port():
+    """A port of loopback at which nobody listens, below those that connections get by themselves, and another one in each process and call."""
+    for number in PORTS:
+        port = 10000 + (os.getpid() * 8 + number) % 20000
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
+
+
+PORTS = itertools.count()
 
 
 def children(pid):

@@ -8,8 +8,7 @@ import threading
 
 import processes
 
-# A machine may stand still for minutes, or its disk: what hangs for good is told from that, and where it hangs is said.
-PATIENCE_S = 600
+PATIENCE_S = processes.PATIENCE_S
 
 
 class Failed(Exception):

@@ -68,6 +68,17 @@ protected:
     return lines(losses + ".unbroken");
   }
 
+  // Whether there is this checkpoint or a later one, while a run writes them and removes older ones.
+  bool isWritten(const std::string &first) const {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      std::string name = entry->path().filename().string();
+      if (name.rfind("step-", 0) == 0 && name >= first && name.find(".partial") == std::string::npos)
+        return true;
+    }
+    return false;
+  }
+
   std::vector<std::string> present() const {
     std::vector<std::string> names;
     for (const auto &entry : fs::directory_iterator(folder))
@@ -197,25 +208,10 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheOlderOne) {
 TEST_F(CheckpointTest, EveryRankKnowsTheLastOne) {
   ProgramRun run(
       "1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder, "--checkpoint-every", "4"});
-  auto until = [](const std::function<bool()> &done) {
-    for (int turn = 0; turn < 3000 && !done(); ++turn)
-      usleep(10000);
-    return done();
-  };
-  // Older ones are removed soon after: any but the first will do.
-  auto secondWritten = [&] {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      std::string name = entry->path().filename().string();
-      if (name.rfind("step-", 0) == 0 && name > "step-00000004" && name.find(".partial") == std::string::npos)
-        return true;
-    }
-    return false;
-  };
-  ASSERT_TRUE(until(secondWritten));
+  ASSERT_TRUE(eventually([&] { return isWritten("step-00000008"); }));
   rlimit small{1000, 1000};
   ASSERT_EQ(prlimit(run.ranks().at(1), RLIMIT_FSIZE, &small, nullptr), 0);
-  EXPECT_TRUE(until([&] { return run.err().find("could not be written") != std::string::npos; })) << run.err();
+  EXPECT_TRUE(run.waitForError("could not be written")) << run.err();
   EXPECT_NE(run.err().find("/rank-00001.safetensors: File too large; the last one is of step "), std::string::npos)
       << run.err();
   kill(run.launcher(), SIGTERM);
@@ -226,15 +222,14 @@ TEST_F(CheckpointTest, EveryRankKnowsTheLastOne) {
 TEST_F(CheckpointTest, OneRunAtATime) {
   ProgramRun first(
       "1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder, "--checkpoint-every", "4"});
-  for (int turn = 0; turn < 3000 && !fs::exists(folder + "/step-00000004"); ++turn)
-    usleep(1000);
+  ASSERT_TRUE(eventually([&] { return isWritten("step-00000004"); }));
   EXPECT_EQ(train("1,1,2", 8, {"--resume"}), 1);
   EXPECT_EQ(errors.find("error: " + folder + " is used by another run (process "), 0u) << errors;
   EXPECT_EQ(errors.find('\n'), errors.size() - 1) << errors;
+  std::vector<pid_t> ranks = first.ranks();
   kill(first.launcher(), SIGKILL);
   first.wait();
-  for (int turn = 0; turn < 3000 && !gone(first.ranks()); ++turn)
-    usleep(1000);
+  EXPECT_TRUE(eventually([&] { return gone(ranks); }));
   EXPECT_TRUE(fs::exists(folder + "/run.lock"));
   ProgramRun second("1,1,2", {"--synthetic", "--lr", "3e-4", "--steps", "1000000", "--print-every", "1", "--resume",
                               "--checkpoint-dir", folder});

@@ -1,9 +1,8 @@
-// Ranks that die, and signals: the others stop within seconds, and nothing is left behind.
+// Ranks that die, and signals: the others stop in the middle of a run that would take days, and nothing is left behind.
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -16,10 +15,6 @@ namespace {
 
 const std::vector<std::string> longRun = {"--synthetic", "--steps", "100000000", "--print-every", "1000000000"};
 
-double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 class FailureTest : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(FailureTest, AKilledRankStopsTheOthersAndIsNamed) {
@@ -27,10 +22,8 @@ TEST_P(FailureTest, AKilledRankStopsTheOthersAndIsNamed) {
   ASSERT_TRUE(run.waitForOutput("step 1 "));
   std::vector<pid_t> ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);
-  auto start = std::chrono::steady_clock::now();
   kill(ranks[2], SIGKILL);
-  EXPECT_EQ(run.wait(10), 1);
-  EXPECT_LT(secondsSince(start), 3);
+  EXPECT_EQ(run.wait(), 1);
   EXPECT_TRUE(gone(ranks));
   EXPECT_EQ(run.err().find("error: rank 2 ("), 0u) << run.err();
   EXPECT_NE(run.err().find("was killed by signal 9 (Killed); the other ranks were stopped\n"), std::string::npos);
@@ -43,7 +36,7 @@ TEST_P(FailureTest, SignalsToTheLauncherStopEverything) {
     ASSERT_TRUE(run.waitForOutput("step 1 "));
     std::vector<pid_t> ranks = run.ranks();
     kill(run.launcher(), signal);
-    EXPECT_EQ(run.wait(10), 128 + signal);
+    EXPECT_EQ(run.wait(), 128 + signal);
     EXPECT_TRUE(gone(ranks));
   }
 }
@@ -53,10 +46,8 @@ TEST_P(FailureTest, RanksDoNotSurviveTheirLauncher) {
   ASSERT_TRUE(run.waitForOutput("step 1 "));
   std::vector<pid_t> ranks = run.ranks();
   kill(run.launcher(), SIGKILL);
-  EXPECT_EQ(run.wait(10), 1000 + SIGKILL);
-  for (int turn = 0; turn < 200 && !gone(ranks); ++turn)
-    usleep(10000);
-  EXPECT_TRUE(gone(ranks));
+  EXPECT_EQ(run.wait(), 1000 + SIGKILL);
+  EXPECT_TRUE(eventually([&] { return gone(ranks); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, FailureTest, ::testing::Values("1,2,2", "2,1,2"));
@@ -64,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, FailureTest, ::testing::Values("1,2,2", "2,1,2
 // As some of those that start programs do, and a program inherits it.
 TEST(FailureTest, ARunEndsWhereTheEndsOfChildrenAreIgnored) {
   ProgramRun run({"env", "--ignore-signal=CHLD"}, {}, "1,1,2", {"--synthetic", "--steps", "2", "--quiet"});
-  EXPECT_EQ(run.wait(30), 0) << run.err();
+  EXPECT_EQ(run.wait(), 0) << run.err();
 }
 
 TEST(FailureTest, DataThatIsCutWhileItIsReadIsNamed) {
@@ -73,7 +64,7 @@ TEST(FailureTest, DataThatIsCutWhileItIsReadIsNamed) {
   ProgramRun run("1,2,1", {"--data", path, "--steps", "100000000", "--print-every", "1000000000"});
   ASSERT_TRUE(run.waitForOutput("step 1 "));
   ASSERT_EQ(truncate(path.c_str(), 8192), 0);
-  EXPECT_EQ(run.wait(20), 1);
+  EXPECT_EQ(run.wait(), 1);
   EXPECT_EQ(run.err().find("error: rank "), 0u) << run.err();
   EXPECT_NE(run.err().find(path), std::string::npos) << run.err();
 }
@@ -82,7 +73,7 @@ TEST(FailureTest, ALossThatIsNoNumberEndsTheRunAtItsStep) {
   for (const char *layout : {"1,1,1", "2,1,2"}) {
     std::vector<std::string> arguments = {"--synthetic", "--steps", "6", "--lr", "3e38", "--warmup", "0", "--quiet"};
     ProgramRun run(layout, arguments);
-    EXPECT_EQ(run.wait(10), 1);
+    EXPECT_EQ(run.wait(), 1);
     std::string error = run.err();
     EXPECT_EQ(error.find("error: rank "), 0u) << error;
     EXPECT_NE(error.find("in step 2: step 2: "), std::string::npos) << error;
@@ -90,14 +81,14 @@ TEST(FailureTest, ALossThatIsNoNumberEndsTheRunAtItsStep) {
     EXPECT_EQ(error.find('\n'), error.size() - 1) << "more than one line: " << error;
     arguments.push_back("--on-not-finite=continue");
     ProgramRun other(layout, arguments);
-    EXPECT_EQ(other.wait(10), 0) << other.err();
+    EXPECT_EQ(other.wait(), 0) << other.err();
     EXPECT_NE(other.err().find("warning: rank "), std::string::npos) << other.err();
   }
 }
 
 TEST(FailureTest, AFullDiskUnderTheLogIsToldOnce) {
   ProgramRun run("1,2,1", {"--synthetic", "--steps", "3", "--log", "/dev/full"});
-  EXPECT_EQ(run.wait(10), 0);
+  EXPECT_EQ(run.wait(), 0);
   EXPECT_EQ(run.err(), "warning: cannot write /dev/full: No space left on device: it ends with the step before this "
                        "one, and training goes on\n");
   EXPECT_NE(run.out().find("done: 3 steps"), std::string::npos) << run.out();
@@ -111,7 +102,7 @@ TEST(FailureTest, ALogOnAFullDiskEndsWithAWholeLine) {
   small = {1000, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   ProgramRun run("1,2,1", {"--synthetic", "--steps", "150", "--quiet", "--save-losses", losses});
-  int status = run.wait(10);
+  int status = run.wait();
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(run.err(), "warning: cannot write " + losses +
@@ -126,37 +117,36 @@ TEST(FailureTest, ALogIntoAPipeThatNobodyReadsAnyMore) {
   std::string pipe = temporaryPath("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   ProgramRun alone("1,1,1", {"--synthetic", "--steps", "3", "--quiet", "--log", pipe});
-  EXPECT_EQ(alone.wait(10), 1);
+  EXPECT_EQ(alone.wait(), 1);
   EXPECT_EQ(alone.err(), "error: --log: cannot write " + pipe + ": it is a pipe that nothing reads\n");
   int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ProgramRun run("1,1,1", {"--synthetic", "--steps", "200000", "--quiet", "--log", pipe});
   pollfd waited{reader, POLLIN, 0};
-  EXPECT_EQ(poll(&waited, 1, 10000), 1);
+  EXPECT_EQ(poll(&waited, 1, int(patience * 1000)), 1);
   close(reader);
-  for (int turn = 0; turn < 1000 && run.err().empty(); ++turn)
-    usleep(10000);
+  EXPECT_TRUE(run.waitForError("\n"));
   EXPECT_EQ(run.err(), "warning: cannot write " + pipe +
                            ": Broken pipe: it ends with the step before this one, and training goes on\n");
   kill(run.launcher(), SIGTERM);
-  EXPECT_EQ(run.wait(10), 128 + SIGTERM);
+  EXPECT_EQ(run.wait(), 128 + SIGTERM);
 }
 
 TEST(FailureTest, APipeAsDataIsReadAndNoReasonToHang) {
   std::string pipe = temporaryPath("data-pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   ProgramRun alone("1,1,1", {"--data", pipe, "--steps", "1"});
-  EXPECT_EQ(alone.wait(15), 1);
+  EXPECT_EQ(alone.wait(), 1);
   EXPECT_EQ(alone.err(), "error: cannot read " + pipe + ": a pipe through which nothing has come for 5 s\n");
   for (const char *option : {"--tokenizer", "--weights"}) {
     ProgramRun other("1,1,1", {"--synthetic", option, pipe, "--steps", "1"});
-    EXPECT_NE(other.wait(15), -1) << option;
+    EXPECT_NE(other.wait(), -1) << option;
   }
   ProgramRun run("1,2,1", {"--data", pipe, "--steps", "2", "--quiet"});
   int writer = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
   std::string text(3000, 'a');
   EXPECT_EQ(write(writer, text.data(), text.size()), ssize_t(text.size()));
   close(writer);
-  EXPECT_EQ(run.wait(15), 0) << run.err();
+  EXPECT_EQ(run.wait(), 0) << run.err();
 }
 
 } // namespace

@@ -3,11 +3,14 @@
 #include "runtime/core/FolderLock.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
+#include "runtime/host/Memory.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <sys/wait.h>
@@ -19,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double quick = 0.1;
+constexpr double quick = 0.02; // seconds of a beat: nothing depends on how long one takes
 
 class FolderLockTest : public ::testing::TestWithParam<bool> {
 protected:
@@ -27,23 +30,31 @@ protected:
     static int number = 0;
     folder = temporaryPath("locked" + std::to_string(number++));
   }
+  // While an owner is watched, time goes by until it has beaten; where none lives, at once.
+  void letOwnerBeat() const {
+    std::string before = readFile(folder + "/run.lock");
+    EXPECT_TRUE(!ownerLives || eventually([&] { return readFile(folder + "/run.lock") != before; }));
+  }
+  std::unique_ptr<FolderLock> take() const {
+    return std::make_unique<FolderLock>(folder, quick, GetParam(), [this](double) { letOwnerBeat(); });
+  }
   // Why the folder cannot be had, or nothing.
   std::string refusal() const {
     try {
-      FolderLock lock(folder, quick, GetParam());
+      take();
       return "";
     } catch (const InputError &error) {
       return error.what();
     }
   }
   // A process that holds the folder until it is killed.
-  pid_t startOwner() const {
+  pid_t startOwner() {
     int ready[2];
     EXPECT_EQ(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
-      FolderLock lock(folder, quick, GetParam());
-      lock.startBeating();
+      std::unique_ptr<FolderLock> lock = take();
+      lock->startBeating();
       if (write(ready[1], "x", 1) != 1)
         _exit(1);
       while (true)
@@ -53,22 +64,27 @@ protected:
     EXPECT_EQ(read(ready[0], &byte, 1), 1);
     close(ready[0]);
     close(ready[1]);
+    ownerLives = true;
     return child;
   }
-  static void end(pid_t process) {
+  void end(pid_t process) {
     kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
+    ownerLives = false;
   }
   std::string folder;
+  bool ownerLives = false;
 };
 
 TEST_P(FolderLockTest, OneAfterTheOther) {
   for (int turn = 0; turn < 3; ++turn) {
-    FolderLock lock(folder, quick, GetParam());
-    lock.startBeating();
-    EXPECT_EQ(lock.takenOver(), "");
+    std::unique_ptr<FolderLock> lock = take();
+    lock->startBeating();
+    ownerLives = true;
+    EXPECT_EQ(lock->takenOver(), "");
     EXPECT_NE(refusal().find(" is used by another run (process " + std::to_string(getpid())), std::string::npos);
-    lock.check();
+    lock->check();
+    ownerLives = false;
   }
   EXPECT_FALSE(fs::exists(folder)) << "it was made for the lock and stayed empty";
 }
@@ -77,18 +93,19 @@ TEST_P(FolderLockTest, AKilledOwnerIsReplaced) {
   pid_t owner = startOwner();
   EXPECT_NE(refusal().find(" is used by another run (process " + std::to_string(owner)), std::string::npos);
   end(owner);
-  FolderLock lock(folder, quick, GetParam());
-  EXPECT_NE(lock.takenOver().find("process " + std::to_string(owner)), std::string::npos) << lock.takenOver();
+  std::unique_ptr<FolderLock> lock = take();
+  EXPECT_NE(lock->takenOver().find("process " + std::to_string(owner)), std::string::npos) << lock->takenOver();
 }
 
 TEST_P(FolderLockTest, AForkedRankHoldsIt) {
-  auto lock = std::make_unique<FolderLock>(folder, quick, GetParam());
+  std::unique_ptr<FolderLock> lock = take();
   pid_t rank = fork();
   if (rank == 0) {
     lock->startBeating();
     while (true)
       pause();
   }
+  ownerLives = true;
   EXPECT_NE(refusal(), "");
   end(rank);
   lock.reset();
@@ -100,54 +117,85 @@ TEST_P(FolderLockTest, AnOwnerOnAnotherMachineIsWatched) {
   nlohmann::json owner = {{"id", 77},     {"host", "elsewhere"}, {"machine", machineIdentity() ^ 1},
                           {"process", 1}, {"started", "then"},   {"count", 5}};
   fs::create_directories(folder);
-  writeFile(folder + "/run.lock", owner.dump());
-  pid_t writer = fork();
-  if (writer == 0)
-    for (int count = 6;; ++count) {
-      owner["count"] = count;
-      writeFile(folder + "/run.lock.next", owner.dump());
-      fs::rename(folder + "/run.lock.next", folder + "/run.lock");
-      usleep(20000);
+  auto beat = [&] {
+    owner["count"] = int(owner["count"]) + 1;
+    writeFile(folder + "/run.lock", owner.dump());
+  };
+  double watched = 0;
+  auto watch = [&](double beatsUntil) {
+    watched = 0;
+    FolderLock lock(folder, 1, GetParam(), [&](double seconds) {
+      watched += seconds;
+      if (watched >= beatsUntil)
+        beat();
+    });
+    return lock.takenOver();
+  };
+  beat();
+  for (double beatsAfter : {0.5, 2.5}) // whenever it beats within three beats
+    try {
+      watch(beatsAfter);
+      ADD_FAILURE() << "an owner that beats after " << beatsAfter << " beats is replaced";
+    } catch (const InputError &error) {
+      EXPECT_NE(std::string(error.what()).find("(process 1 on elsewhere, since then)"), std::string::npos);
+      EXPECT_EQ(watched, beatsAfter);
     }
-  usleep(100000);
-  EXPECT_NE(refusal().find("(process 1 on elsewhere, since then)"), std::string::npos);
-  end(writer);
-  FolderLock lock(folder, quick, GetParam());
-  EXPECT_NE(lock.takenOver().find("on elsewhere"), std::string::npos) << lock.takenOver();
+  std::string takenOver = watch(100);
+  EXPECT_NE(takenOver.find("on elsewhere"), std::string::npos) << takenOver;
+  EXPECT_GE(watched, 3);
 }
 
 TEST_P(FolderLockTest, WhoWasTakenOverNotices) {
-  FolderLock lock(folder, quick, GetParam());
+  std::unique_ptr<FolderLock> lock = take();
   writeFile(folder + "/run.lock",
             R"({"id": 5, "host": "h", "machine": 1, "process": 2, "started": "now", "count": 0})");
-  EXPECT_THROW(lock.check(), InputError);
+  EXPECT_THROW(lock->check(), InputError);
 }
 
-// Many come at the same time to a folder that a killed run has left: one gets it.
+// Many come at the same time to a folder that a killed run has left: one gets it. Whoever has written its name waits
+// for half a beat, in which the others that saw the same owner have written theirs: here, until all have or were
+// refused.
 TEST_P(FolderLockTest, OneOfManyGetsIt) {
+  constexpr int racers = 12, pausesOfWatch = 6;
   end(startOwner());
-  std::vector<pid_t> racers;
-  for (int i = 0; i < 12; ++i)
-    if (pid_t child = fork(); child == 0) {
+  int decided[2], isOver[2];
+  ASSERT_EQ(pipe(decided), 0);
+  ASSERT_EQ(pipe(isOver), 0);
+  SharedRegion memory(sizeof(std::atomic<int>));
+  auto &come = *reinterpret_cast<std::atomic<int> *>(memory.data());
+  for (int i = 0; i < racers; ++i)
+    if (fork() == 0) {
+      close(isOver[1]);
+      char outcome = 'r', byte;
+      int pauses = 0;
+      bool hasCome = false;
       try {
-        FolderLock lock(folder, quick, GetParam());
+        FolderLock lock(folder, quick, GetParam(), [&](double) {
+          if (++pauses <= pausesOfWatch)
+            return;
+          hasCome = ++come;
+          eventually([&] { return come == racers; });
+        });
         lock.startBeating();
-        usleep(3'000'000);
         lock.check();
-        _exit(0);
+        outcome = 'o';
+        come += !hasCome;
+        if (write(decided[1], &outcome, 1) == 1)
+          _exit(read(isOver[0], &byte, 1) ? 1 : 0); // holds it until all others are refused
       } catch (const InputError &) {
-        _exit(1);
+        come += !hasCome;
       }
-    } else {
-      racers.push_back(child);
+      _exit(write(decided[1], &outcome, 1) == 1 ? 0 : 1);
     }
-  int winners = 0;
-  for (pid_t racer : racers) {
-    int status = 0;
-    waitpid(racer, &status, 0);
-    winners += status == 0;
-  }
-  EXPECT_EQ(winners, 1);
+  std::string outcomes(racers, ' ');
+  for (char &outcome : outcomes)
+    EXPECT_EQ(read(decided[0], &outcome, 1), 1);
+  close(isOver[1]);
+  for (int i = 0; i < racers; ++i)
+    wait(nullptr);
+  EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), 'o'), 1) << outcomes;
+  for (int end : {decided[0], decided[1], isOver[0]})
+    close(end);
 }
 
 INSTANTIATE_TEST_SUITE_P(Locks, FolderLockTest, ::testing::Bool(), [](const ::testing::TestParamInfo<bool> &info) {

@@ -260,8 +260,7 @@ TEST(LaunchTest, AFailedRunKeepsTheOldFile) {
   std::string path = temporaryPath("kept");
   writeFile(path, "precious");
   ProgramRun run("1,2,1", {"--synthetic", "--steps", "1000000", "--quiet", "--save-parameters", path});
-  while (run.ranks().size() < 2)
-    usleep(1000);
+  ASSERT_TRUE(eventually([&] { return run.ranks().size() == 2; }));
   kill(run.launcher(), SIGTERM);
   EXPECT_EQ(run.wait(), 128 + SIGTERM);
   EXPECT_EQ(readFile(path), "precious");

@@ -52,6 +52,15 @@ void writeFile(const std::string &path, const std::string &content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
+bool eventually(const std::function<bool()> &isSo) {
+  for (double waited = 0; waited < patience; waited += pollMicroseconds * 1e-6) {
+    if (isSo())
+      return true;
+    usleep(pollMicroseconds);
+  }
+  return false;
+}
+
 ProgramRun::ProgramRun(const std::string &layout, const std::vector<std::string> &arguments)
     : ProgramRun({}, {}, layout, arguments) {}
 
@@ -88,16 +97,12 @@ ProgramRun::~ProgramRun() {
   waitpid(child, nullptr, 0);
 }
 
-int ProgramRun::wait(double seconds) {
-  for (double waited = 0; waited < seconds; waited += pollMicroseconds * 1e-6) {
-    int status;
-    if (waitpid(child, &status, WNOHANG) == child) {
-      running = false;
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    }
-    usleep(pollMicroseconds);
-  }
-  return -1;
+int ProgramRun::wait() {
+  int status;
+  if (!eventually([&] { return waitpid(child, &status, WNOHANG) == child; }))
+    return -1;
+  running = false;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
 std::vector<pid_t> ProgramRun::ranks() const {
@@ -109,13 +114,23 @@ std::vector<pid_t> ProgramRun::ranks() const {
   return result;
 }
 
-bool ProgramRun::waitForOutput(const std::string &text, double seconds) const {
-  for (double waited = 0; waited < seconds; waited += pollMicroseconds * 1e-6) {
-    if (out().find(text) != std::string::npos)
-      return true;
-    usleep(pollMicroseconds);
-  }
-  return false;
+bool ProgramRun::waitFor(const std::function<bool()> &hasSaid) const {
+  bool said = false;
+  eventually([&] {
+    siginfo_t end{};
+    bool hasEnded = waitid(P_PID, id_t(child), &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid == child;
+    said = hasSaid(); // what it said before its end counts
+    return said || hasEnded;
+  });
+  return said;
+}
+
+bool ProgramRun::waitForOutput(const std::string &text) const {
+  return waitFor([&] { return out().find(text) != std::string::npos; });
+}
+
+bool ProgramRun::waitForError(const std::string &text) const {
+  return waitFor([&] { return err().find(text) != std::string::npos; });
 }
 
 bool gone(const std::vector<pid_t> &processes) {

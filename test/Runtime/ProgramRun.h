@@ -2,11 +2,18 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace ppcrt::test {
+
+// Seconds after which a test takes it that something hangs for good. Nothing is judged by how long it took.
+constexpr double patience = 600;
+
+// Asks again and again; false: not within `patience`.
+bool eventually(const std::function<bool()> &isSo);
 
 class ProgramRun {
 public:
@@ -19,19 +26,22 @@ public:
   ProgramRun(const ProgramRun &) = delete;
   ProgramRun &operator=(const ProgramRun &) = delete;
 
-  // Waits for the end: the exit status, or 1000 + n when signal n killed it, or -1 after `seconds`.
-  int wait(double seconds = 60);
+  // Waits for the end: the exit status, or 1000 + n when signal n killed it, or -1 after `patience`.
+  int wait();
 
   pid_t launcher() const { return child; }
   // Process ids of the ranks, in rank order.
   std::vector<pid_t> ranks() const;
-  // Waits until standard output holds `text`.
-  bool waitForOutput(const std::string &text, double seconds = 30) const;
+  // Waits until standard output, or the standard error, holds `text`; false: it ended, or hangs, without.
+  bool waitForOutput(const std::string &text) const;
+  bool waitForError(const std::string &text) const;
 
   std::string out() const;
   std::string err() const;
 
 private:
+  bool waitFor(const std::function<bool()> &hasSaid) const;
+
   std::string folder;
   pid_t child;
   bool running = true;

@@ -38,14 +38,14 @@ RanksEnd runOverTcp(const Start (&starts)[2], const std::string &layout) {
   std::vector<std::unique_ptr<ProgramRun>> runs;
   for (int rank : {0, 1}) {
     Words environment = starts[rank].environment, arguments = starts[rank].arguments;
-    environment.insert(environment.end(), {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(port),
+    environment.insert(environment.end(), {"MASTER_ADDR=" + ownAddress(), "MASTER_PORT=" + std::to_string(port),
                                            "RANK=" + std::to_string(rank), "WORLD_SIZE=2"});
     arguments.insert(arguments.end(), {"--transport", "tcp"});
     runs.push_back(std::make_unique<ProgramRun>(starts[rank].before, environment, layout, arguments));
   }
   RanksEnd outcome;
   for (auto &run : runs) {
-    outcome.statuses.push_back(run->wait(60));
+    outcome.statuses.push_back(run->wait());
     outcome.out += run->out();
     outcome.errors += run->err();
   }
@@ -67,7 +67,7 @@ RanksEnd runOverMpi(const Start (&starts)[2], const std::string &layout) {
   command.push_back(":");
   command.insert(command.end(), second.begin(), second.end());
   ProgramRun run(command, mpirunEnvironment(), layout, starts[1].arguments);
-  int status = run.wait(60);
+  int status = run.wait();
   return {{status}, run.out(), run.err()};
 }
 

@@ -4,14 +4,14 @@
 #include "runtime/host/Launcher.h"
 #include "runtime/host/MpiTransport.h"
 #include "runtime/tcp/StoreTransport.h"
+#include "test/Runtime/ProgramRun.h"
+#include "test/Unit/Support/TestSeed.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <netinet/in.h>
 #include <optional>
 #include <ostream>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,8 +21,7 @@ const char *const transportKindNames[] = {"Local", "Mpi", "MpiOverTcp", "Store"}
 
 uint64_t testSeed() {
   static const uint64_t seed = [] {
-    const char *given = std::getenv("PPC_TEST_SEED");
-    uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
+    uint64_t value = mlir::ppc::testSeed();
     std::printf("seed: PPC_TEST_SEED=%llu\n", (unsigned long long)value);
     return value;
   }();
@@ -72,6 +71,7 @@ int startMpirun(TransportKind kind, int ranks) {
     pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::string seed = "PPC_TEST_SEED=" + std::to_string(testSeed());
+  std::string marks = "PPC_TEST_MARKS=" + temporaryPath("mark-");
   std::FILE *output = std::tmpfile();
   std::fflush(nullptr);
   pid_t child = fork();
@@ -79,6 +79,7 @@ int startMpirun(TransportKind kind, int ranks) {
     for (std::string &variable : mpirunEnvironment())
       putenv(strdup(variable.c_str()));
     putenv(seed.data());
+    putenv(marks.data());
     // A share of all tests, and where their results go, is for this process only.
     for (const char *name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX", "GTEST_SHARD_STATUS_FILE", "GTEST_OUTPUT"})
       unsetenv(name);
@@ -131,7 +132,7 @@ RankShape shapeOf(const LocalWorldShape &shape, int rank) {
 }
 
 std::string runAsStoreRank(const LocalWorldShape &shape, const RankBody &body, int rank, const tcp::Address &store) {
-  constexpr tcp::StoreLimits limits{20, 20};
+  constexpr tcp::StoreLimits limits{patience, patience};
   int ranks = int(shape.arenaBytes.size());
   std::optional<tcp::StoreServer> server;
   if (rank == 0)
@@ -163,24 +164,44 @@ int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
 
 } // namespace
 
-int freePort() {
-  tcp::Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  if (bind(socket.number(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
-      getsockname(socket.number(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
-    throw InputError("no free port");
-  return ntohs(address.sin_port);
+std::string ownAddress() {
+  int process = getpid();
+  return format("127.%d.%d.%d", 64 + (process >> 16) % 64, process >> 8 & 255, process & 255);
 }
 
-int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body) {
+int freePort() {
+  constexpr int first = 20'000, count = 12'000; // below those that connections get by themselves
+  static int number = getpid() % count;
+  for (int tries = 0; tries < count; ++tries)
+    try {
+      int port = first + ++number % count;
+      tcp::listenAt({ownAddress(), port});
+      return port;
+    } catch (const InputError &) { // somebody listens at all addresses
+    }
+  throw InputError("no free port");
+}
+
+// Where ranks of the test that runs find each other's marks: those of mpirun are told by whoever started them.
+static std::string pathOfMark(const std::string &name) {
+  const char *folder = std::getenv("PPC_TEST_MARKS");
+  return folder ? std::string(folder) + name : temporaryPath("mark-" + name);
+}
+
+void setMark(const std::string &name) { writeFile(pathOfMark(name), "set"); }
+
+bool awaitMark(const std::string &name) {
+  std::string path = pathOfMark(name);
+  return eventually([&] { return access(path.c_str(), F_OK) == 0; });
+}
+
+int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body, int stillLooks) {
   testSeed();
+  temporaryPath(""); // its folder is made before ranks share it
   if (kind == TransportKind::Mpi || kind == TransportKind::MpiOverTcp)
     return isMpiRank() ? runAsMpiRank(shape, body) : startMpirun(kind, int(shape.arenaBytes.size()));
   LocalWorld world(shape);
-  tcp::Address store{"127.0.0.1", freePort()};
+  tcp::Address store{ownAddress(), freePort()};
   LaunchedRanks ranks;
   ranks.count = world.rankCount();
   ranks.body = [&](int rank) {
@@ -200,7 +221,7 @@ int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBo
   ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
   ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
   ranks.describeWait = [&](int rank) { return describeWait(snapshot(world.status(rank), now())); };
-  ranks.patience = 3;
+  ranks.patience = stillLooks;
   return runRanks(ranks);
 }
 

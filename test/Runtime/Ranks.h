@@ -16,7 +16,7 @@
 
 namespace ppcrt::test {
 
-// The seed of property tests: PPC_TEST_SEED, or a fresh one; printed so that a failure can be repeated.
+// The seed of property tests (test/Unit/Support/TestSeed.h), printed so that a failure can be repeated.
 uint64_t testSeed();
 
 enum class TransportKind {
@@ -43,10 +43,20 @@ using RankBody = std::function<std::string(Transport &transport, std::byte *aren
 
 // Runs the body once per rank; returns the exit status. Over MPI, mpirun runs this test once more, in as many processes
 // as there are ranks: what comes before must be the same in each run, and testSeed() is.
-int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
+// Ranks that all wait for each other are ended after `stillLooks` looks, one in a second: `soon` where they do for
+// good.
+constexpr int soon = 3;
+int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body, int stillLooks = 60);
 void runOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
 
-// A port of this machine that nobody uses.
+// What ranks of one test tell each other beside the transport that is tested: a mark is set once, by a name that the
+// test uses once. awaitMark() is false where the others hang.
+void setMark(const std::string &name);
+bool awaitMark(const std::string &name);
+
+// An address of the loopback network that is of this process alone, so that no other program takes a port of it between
+// its choice and its use, and one port after the other at which nobody listens.
+std::string ownAddress();
 int freePort();
 
 // The environment in which mpirun works in containers and with more ranks than cores, as "NAME=value".

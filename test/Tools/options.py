@@ -9,6 +9,8 @@ placeholder is not known here fails, so that a new one is looked at.
 import concurrent.futures
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,8 @@ NUMBERS = {"N", "F", "K", "GiB", "tokens", "sequences", "rank", "number", "perce
 TEXTS = {"file", "HOST:PORT", "name", "what", "on|off", "N[=gather|ulysses]", "f32|bf16", "name|file.yaml", "name:N|file.yaml", "file.yaml", "key=value", "key[=value]", "value", "string",
          "none|selective|full|auto", "none|optimizer|activations|auto", "f32|bf16|fp16|fp8|...", "unfused|flash1|flash2|flash3|...", "FILE", "FOLDER",
          "PATH", "rows.csv", "config.json", "path", "options", "folder", "program", "f32,bf16", "FILE.bin", "bytes|FILE", "filename", "file.csv", "cpu", "names"}
-SECONDS = 10
+SECONDS = 10  # of processor time, which no other process stretches
+PATIENCE_S = 600
 
 CONFIG = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 4,
  "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "max_position_embeddings": 128,
@@ -63,12 +66,18 @@ def passes_of(text):
     return found
 
 
+def limit_processor():
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+
+
 def judge(command, name, value, folder):
     """What is wrong with how the value is taken; None: nothing."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, cwd=folder)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, cwd=folder, preexec_fn=limit_processor)
     except subprocess.TimeoutExpired:
-        return f"took more than {SECONDS} s"
+        return f"took more than {PATIENCE_S} s"
+    if done.returncode == -signal.SIGXCPU:
+        return f"took more than {SECONDS} s of processor time"
     if done.returncode < 0 or done.returncode > 2 or re.search(r"Sanitizer|Assertion|LLVM ERROR|Stack dump", done.stderr):
         return f"status {done.returncode}: {done.stderr[:300]}"
     if done.returncode == 0:

@@ -55,7 +55,7 @@ class Suite:
 
     def run(self, command, environment, **options):
         return subprocess.run(command, env=dict(os.environ, **environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=120, errors="replace", **options)
+                              stderr=subprocess.PIPE, text=True, timeout=600, errors="replace", **options)
 
     def refused(self, command, environment, words):
         """Runs a command that must change nothing and name `words`."""

@@ -7,7 +7,9 @@ PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must
 ```text block right after a run block is what the block prints: `...` in it stands for anything, a number for any number. A block after the comment
 <!-- from: PATH --> quotes a file: its lines must be in the file, in this order; `...` skips lines.
 
-usage: check-docs.py --build BUILD [--list] [PAGE...]
+With --times, the seconds of the processor that each block takes are listed.
+
+usage: check-docs.py --build BUILD [--list] [--times] [PAGE...]
 """
 import argparse
 import os
@@ -96,8 +98,8 @@ def matches(expected, printed):
     return re.fullmatch(r"\s*" + r"[\s\S]*".join(pieces) + r"\s*", printed) is not None
 
 
-def run_page(page, page_blocks, build):
-    """Runs a page's blocks; returns problems."""
+def run_page(page, page_blocks, build, times):
+    """Runs a page's blocks; returns problems, and adds to `times` the seconds of each."""
     name = os.path.relpath(page, ROOT)
     problems, running = [], []
     for block in page_blocks:
@@ -116,7 +118,7 @@ def run_page(page, page_blocks, build):
             os.symlink(build, os.path.join(scratch, "build", preset))
         script = "set -e\n"
         for index, block in enumerate(running):
-            script += f"{{\n{block.body}}} > block{index}.out 2> block{index}.err\necho {index} >> done\n"
+            script += f"{{\n{block.body}}} > block{index}.out 2> block{index}.err\necho {index} >> done\ntimes > block{index}.times\n"
         environment = dict(os.environ, PATH=f"{build}/bin:/usr/lib/llvm-22/bin:" + os.environ["PATH"])
         status = subprocess.run(["bash", "-c", script], cwd=scratch, env=environment).returncode
 
@@ -125,11 +127,15 @@ def run_page(page, page_blocks, build):
             return open(path, encoding="utf-8", errors="replace").read() if os.path.exists(path) else ""
 
         finished = len(output_lines(os.path.join(scratch, "done")))
+        before = 0
         for index, block in enumerate(running):
             where = f"{name}:{block.line}"
             if index >= finished:
                 problems.append(f"{where}: exit status {status}\n{block.body}{output(index, 'out')}{output(index, 'err')}")
                 break
+            seconds = sum(60 * int(minutes) + float(rest) for minutes, rest in re.findall(r"(\d+)m([\d.]+)s", output(index, "times")))
+            times.append((seconds - before, where))
+            before = seconds
             if block.expected is not None and not matches(block.expected, output(index, "out")):
                 problems.append(f"{where}: prints\n{output(index, 'out')}and not\n{block.expected}")
     return problems
@@ -143,11 +149,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", help="build folder; its bin/ is put on PATH")
     parser.add_argument("--list", action="store_true", help="only list the command blocks")
+    parser.add_argument("--times", action="store_true", help="list the seconds of the processor that each block takes")
     parser.add_argument("pages", nargs="*", help="pages; all of docs/ and README.md when none is given")
     arguments = parser.parse_args()
     pages = arguments.pages or [os.path.join(ROOT, "README.md")] + sorted(
         os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, "docs")) for name in names if name.endswith(".md"))
-    problems, count = [], 0
+    problems, count, times = [], 0, []
     for page in pages:
         page_blocks = blocks(page)
         problems += quotes(page) + links(page)
@@ -158,7 +165,9 @@ def main():
         else:
             if not arguments.build:
                 parser.error("--build is needed to run commands")
-            problems += run_page(page, page_blocks, os.path.realpath(arguments.build))
+            problems += run_page(page, page_blocks, os.path.realpath(arguments.build), times)
+    if arguments.times:
+        print(*(f"{seconds:8.2f} s  {where}" for seconds, where in sorted(times, reverse=True)), sep="\n")
     print("\n".join(problems) if problems else f"{count} command blocks in {len(pages)} pages")
     sys.exit(1 if problems else 0)
 

@@ -10,7 +10,7 @@ SIGKILL. A checkpoint is written every --every steps, so that many of the kills 
 ends by itself before it is killed, the next round begins anew. --damage is the share of rounds before which the newest
 checkpoint is cut short, changed in one byte, or loses a file; --full-disk the share of rounds in which checkpoints find no
 room: files may not grow beyond a random size, or, with --disk FOLDER (a small file system, made for this), the disk is
-filled up to a random rest. Checked after every kill: the run ends within seconds, says which rank was killed, leaves no
+filled up to a random rest. Checked after every kill: the run ends, says which rank was killed, leaves no
 process, has not begun from a damaged checkpoint, and each loss so far is the number of the unbroken run, bit for bit.
 """
 import argparse
@@ -28,7 +28,6 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "test", "Integration"))
 import processes  # noqa: E402
 
-SECONDS_TO_STOP = 30
 
 
 def losses(path):
@@ -179,17 +178,15 @@ class Runs:
             except ProcessLookupError:
                 pass
         try:
-            process.wait(SECONDS_TO_STOP)
+            process.wait(processes.PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self.problems.append(f"still running {SECONDS_TO_STOP} s after rank {victim} was killed")
+            self.problems.append(f"still running {processes.PATIENCE_S} s after rank {victim} was killed")
             process.kill()
             process.wait()
         self.checkpoints.give_room()
         if process.returncode == 0:  # it was already done
             return self.finished(process)
-        until = time.time() + SECONDS_TO_STOP
-        while any(processes.alive(pid) for pid in ranks.values()) and time.time() < until:
-            time.sleep(0.005)
+        processes.eventually(lambda: not any(processes.alive(pid) for pid in ranks.values()))
         self.problems += [f"process {pid} is still alive" for pid in ranks.values() if processes.alive(pid)]
         if not whole and f"rank {victim}" not in self.printed():
             self.problems.append(f"rank {victim} was killed, but the run said: {self.printed()!r}")

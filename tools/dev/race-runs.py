@@ -22,8 +22,6 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "test", "Integration"))
 import processes  # noqa: E402
 
-SECONDS_TO_ACT = 30
-
 
 def steps(folder):
     """Of the complete checkpoints, ascending."""
@@ -32,12 +30,7 @@ def steps(folder):
 
 
 def until(done):
-    deadline = time.time() + SECONDS_TO_ACT
-    while not done():
-        if time.time() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
+    return processes.eventually(done)
 
 
 class Run:
@@ -64,7 +57,7 @@ class Run:
             os.kill(draw.choice(ranks), signal.SIGKILL)
         else:
             self.process.terminate()
-        self.process.wait(SECONDS_TO_ACT)
+        self.process.wait(processes.PATIENCE_S)
         until(lambda: not any(processes.alive(rank) for rank in ranks))
         return way
 

@@ -1,4 +1,5 @@
 """Runs one drawn command line and judges what it did."""
+import contextlib
 import os
 import re
 import resource
@@ -12,9 +13,10 @@ import time
 import edits
 import generator
 
-SILENCE = 10  # seconds without a word
-LONGEST = 25  # seconds, then it is interrupted
-TO_STOP = 2   # seconds from the interrupt to the end
+# In seconds of the program itself: those in which it waits for a processor that others use, or for the disk, do not count.
+SILENCE = 10  # without a word
+LONGEST = 25  # then it is interrupted
+TO_STOP = 2   # from the interrupt to the end
 BROKEN = re.compile(r"Sanitizer|runtime error:|Assertion|UNREACHABLE|LLVM ERROR|PLEASE submit a bug|Stack dump|terminate called|std::bad_alloc")
 
 
@@ -69,14 +71,34 @@ class Outcome:
         self.interrupted = False
 
 
-def used_processor(pid):
-    """Seconds of a running process; 0 where that is not known."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return 0.0
+class OwnTime:
+    """The time of a process that others do not stretch, since this was made, in seconds."""
+
+    def __init__(self, pid):
+        self.pid, self.seconds = pid, 0.0
+        self.last, self.queued = time.monotonic(), self.queue_time()
+
+    def queue_time(self):
+        """Seconds for which its threads have waited for a processor, the longest of them."""
+        longest = 0
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{self.pid}/task"):
+                with contextlib.suppress(OSError, IndexError), open(f"/proc/{self.pid}/task/{thread}/schedstat", encoding="utf-8") as file:
+                    longest = max(longest, int(file.read().split()[1]))
+        return longest * 1e-9
+
+    def waits_for_disk(self):
+        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "D"
+        return False
+
+    def now(self):
+        """Called several times a second."""
+        before, self.last = self.last, time.monotonic()
+        queued_before, self.queued = self.queued, self.queue_time()
+        if not self.waits_for_disk():
+            self.seconds += max(0.0, self.last - before - max(0.0, self.queued - queued_before))
+        return self.seconds
 
 
 def is_quiet(case):
@@ -87,7 +109,7 @@ def is_quiet(case):
 def watch(process, outcome, may_be_silent):
     """Reads what it says until it ends, is silent for too long or takes too long."""
     pieces, start = [], time.monotonic()
-    last, length, at_last = start, 0, 0.0
+    own, last, length = OwnTime(process.pid), 0.0, 0
     with selectors.DefaultSelector() as selector:
         for stream in (process.stdout, process.stderr):
             os.set_blocking(stream.fileno(), False)
@@ -99,27 +121,23 @@ def watch(process, outcome, may_be_silent):
                 if not data:
                     selector.unregister(key.fileobj)
                     continue
-                last, at_last = time.monotonic(), used_processor(process.pid)
+                last = own.now()
                 if length < 1 << 20:
                     pieces.append(data)
                     length += len(data)
-            now = time.monotonic()
-            spent = used_processor(process.pid) - at_last
-            # On a machine that does other things, silence counts by the processor time that it took; none at all is waiting.
-            if not may_be_silent and now - last > SILENCE and (spent > 0.6 * SILENCE or spent < 0.5 or now - last > 3 * SILENCE):
+            now = own.now()
+            if not may_be_silent and now - last > SILENCE:
                 outcome.silent = now - last
                 break
-            if now - start > LONGEST:
+            if now > LONGEST:
                 outcome.interrupted = True
                 break
     if outcome.interrupted:
         process.send_signal(signal.SIGINT)
-        before = time.monotonic()
-        try:
-            process.wait(3 * TO_STOP)
-        except subprocess.TimeoutExpired:
-            pass
-        outcome.slow_stop = time.monotonic() - before
+        before = own.now()
+        while outcome.slow_stop < 3 * TO_STOP and process.poll() is None:
+            time.sleep(0.05)
+            outcome.slow_stop = own.now() - before
     if process.poll() is None and (outcome.silent or outcome.interrupted):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

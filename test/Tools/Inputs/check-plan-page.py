@@ -33,7 +33,7 @@ def render(path):
     return subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
          f"--user-data-dir={scratch}/profile", "--window-size=1240,3000", "--virtual-time-budget=4000", "--dump-dom", "file://" + path],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True).stdout.decode()
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=600, check=True).stdout.decode()
 
 
 class Elements(html.parser.HTMLParser):

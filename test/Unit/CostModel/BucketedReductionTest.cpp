@@ -1,12 +1,12 @@
 // What of the reduction of gradients is left behind the last backward: as much as the choice over single layers leaves,
 // and all of it where programs do not hide it.
 #include "../Model/LlamaShape.h"
+#include "../Support/TestSeed.h"
 #include "ppc/CostModel/CollectiveCost.h"
 #include "ppc/CostModel/StepParts.h"
 #include "ppc/Scheduling/ReductionBuckets.h"
 #include "gtest/gtest.h"
 
-#include <cstdlib>
 #include <random>
 
 using namespace mlir::ppc;
@@ -64,7 +64,7 @@ struct BucketCase {
 } // namespace
 
 TEST(BucketedReduction, LeavesWhatTheChoiceOverSingleLayersLeaves) {
-  unsigned seed = std::getenv("PPC_TEST_SEED") ? std::atoi(std::getenv("PPC_TEST_SEED")) : std::random_device{}();
+  unsigned seed = testSeed();
   SCOPED_TRACE("PPC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 engine(seed);
   auto oneOf = [&](std::initializer_list<int64_t> values) {

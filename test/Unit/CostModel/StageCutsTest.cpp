@@ -1,9 +1,9 @@
 // Cuts of a chain of layers into stages that are as equally long as they can be.
+#include "../Support/TestSeed.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <random>
 
@@ -48,7 +48,7 @@ double leastSlowest(llvm::ArrayRef<double> times, llvm::ArrayRef<double> extra) 
 }
 
 TEST(StageCuts, NoCutHasAFasterSlowestStage) {
-  unsigned seed = std::getenv("PPC_TEST_SEED") ? std::atoi(std::getenv("PPC_TEST_SEED")) : std::random_device{}();
+  unsigned seed = testSeed();
   SCOPED_TRACE("PPC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 engine(seed);
   auto below = [&](int64_t bound) { return std::uniform_int_distribution<int64_t>(0, bound - 1)(engine); };

@@ -2,10 +2,10 @@
 #ifndef PPC_TEST_UNIT_SCHEDULING_RANDOMSCHEDULES_H
 #define PPC_TEST_UNIT_SCHEDULING_RANDOMSCHEDULES_H
 
+#include "../Support/TestSeed.h"
 #include "ppc/Scheduling/ScheduleSimulator.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 namespace mlir::ppc {
@@ -62,13 +62,6 @@ struct RandomSchedules {
 inline std::string describe(const PipelineScheduleKind &kind, const PipelineShape &shape) {
   return kind.name.str() + " p " + std::to_string(shape.devices) + " v " + std::to_string(shape.chunks) + " M " +
          std::to_string(shape.microBatches) + " slices " + std::to_string(shape.slices);
-}
-
-/// PPC_TEST_SEED when set, to repeat a failure.
-inline unsigned freshSeed() {
-  if (const char *fixed = std::getenv("PPC_TEST_SEED"))
-    return std::atoi(fixed);
-  return std::random_device{}();
 }
 
 } // namespace mlir::ppc

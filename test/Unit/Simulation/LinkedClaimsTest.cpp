@@ -11,7 +11,7 @@
 using namespace mlir::ppc;
 
 TEST(LinkedClaims, SetsAreSharedAsAllTasksAtOnce) {
-  unsigned seed = freshSeed();
+  unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSchedules random(seed);
   int64_t limited = 0, apart = 0;

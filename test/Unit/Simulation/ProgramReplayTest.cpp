@@ -133,7 +133,7 @@ TEST(ProgramReplay, MessagesMeetAndTakeOneStep) {
 
 /// Pieces and calls one after the other, whatever they are.
 TEST(ProgramReplay, WithoutAnythingBesideEverythingAddsUp) {
-  unsigned seed = freshSeed();
+  unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSchedules random(seed);
   for (int round = 0; round < 100; ++round) {

@@ -1,4 +1,4 @@
-// Random damage to texts that readers must survive. PPC_FUZZ_SECONDS: how long a fuzz test runs (a fraction of a second
+// Random damage to texts that readers must survive. PPC_FUZZ_SECONDS: how long a fuzz test runs (a few hundred seeds
 // without it); PPC_FUZZ_SEED: where it starts, to draw a failing case again.
 #ifndef PPC_TEST_UNIT_SUPPORT_TEXTMUTATION_H
 #define PPC_TEST_UNIT_SUPPORT_TEXTMUTATION_H
@@ -46,15 +46,16 @@ inline std::string damage(std::mt19937 &random, std::string text, llvm::ArrayRef
   return text;
 }
 
-/// Calls `test` with one seed after the other until the time is up.
+/// Calls `test` with 300 seeds, one after the other, and with more until the time is up.
 template <typename Test> void repeatWithSeeds(Test test) {
+  constexpr unsigned least = 300;
   const char *limit = std::getenv("PPC_FUZZ_SECONDS"), *first = std::getenv("PPC_FUZZ_SEED");
-  double seconds = limit ? std::atof(limit) : 0.3;
+  double seconds = limit ? std::atof(limit) : 0;
   auto begin = std::chrono::steady_clock::now();
+  auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   unsigned seed = first ? std::atoi(first) : 1;
-  do
-    test(seed++);
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds);
+  for (unsigned done = 0; done < least || elapsed() < seconds; ++done)
+    test(seed + done);
 }
 
 } // namespace mlir::ppc
