@@ -1,6 +1,7 @@
 // Models by layouts: each case is imported, cut, proved, executed in random orders, and compared with the same model on
 // one rank, on the interpreter in f64. One process takes many, so that tens of thousands are a matter of an hour.
 #include "CaseLayout.h"
+#include "MutantJudge.h"
 #include "RoutineNumbers.h"
 #include "StepResults.h"
 #include "TestPasses.h"
@@ -68,6 +69,10 @@ struct TestLayoutCasesPass : PassWrapper<TestLayoutCasesPass, OperationPass<Modu
   Option<unsigned> interleavings{*this, "interleavings", llvm::cl::desc("orders to try, besides that of issue"),
                                  llvm::cl::init(2)};
 
+  Option<int64_t> mutants{*this, "mutants",
+                          llvm::cl::desc("random mistakes that change numbers to make in each program"),
+                          llvm::cl::init(0)};
+
   void runOnOperation() override {
     auto lines = llvm::MemoryBuffer::getFile(list);
     if (!lines) {
@@ -83,7 +88,7 @@ struct TestLayoutCasesPass : PassWrapper<TestLayoutCasesPass, OperationPass<Modu
         return signalPassFailure();
       }
       std::string outcome = judge(*one);
-      llvm::outs() << one->name << ": " << (outcome.empty() ? "equal" : outcome) << "\n";
+      llvm::outs() << one->name << ": " << (outcome.empty() ? "equal" + ofMutants : outcome) << "\n";
       llvm::outs().flush();
     }
   }
@@ -158,7 +163,22 @@ private:
     microBatches = (*module)->getAttrOfType<PlanAttr>(attr::plan).getMicroBatches();
     if (std::string error = computeStep(*logical, *module, seed, results); !error.empty())
       return oneLine(error);
+    if (everyOrder && mutants && unproved.empty())
+      if (std::string problem = mutate(*logical, *module); !problem.empty())
+        return problem;
     return everyOrder ? inRandomOrders(*module) : "";
+  }
+
+  /// "" or a mistake that the proof does not notice; `ofMutants` says how many it does.
+  std::string mutate(ModuleOp logical, ModuleOp module) {
+    MutantJudge judge(logical, module);
+    if (std::string problem = judge.prepare(seed); !problem.empty())
+      return "failed: " + oneLine(problem);
+    judge.judge(mutants, seed, "", /*list=*/false);
+    ofMutants = llvm::formatv(", {0} of {1} mistakes noticed", judge.noticed + judge.brokenNoticed,
+                              judge.changed + judge.broken)
+                    .str();
+    return judge.misses.empty() ? "" : "failed: missed " + oneLine(judge.misses.front());
   }
 
   /// "" or what goes wrong in one of the orders that streams, tokens and messages allow.
@@ -181,6 +201,8 @@ private:
     }
     return "";
   }
+
+  std::string ofMutants; ///< of the last case
 };
 
 } // namespace
