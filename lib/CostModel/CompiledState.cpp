@@ -450,21 +450,35 @@ StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kin
   return build.sizes;
 }
 
-DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
-                                   llvm::ArrayRef<PipelineChunk> held) {
+ModelState mlir::ppc::modelState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks) {
+  ModelState state;
+  if (!context.stack.arena || !context.isTransformer)
+    return state;
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    int64_t layers = 0;
+    for (const ChunkCost &chunk : chunks)
+      layers += chunk.count[kind];
+    if (!layers)
+      continue;
+    const StateSizes &sizes = state.layers[kind] = compiledState(context, LayerKind(kind));
+    for (auto [all, each] : llvm::zip_equal(state.allTensors, sizes.tensorsCutOver))
+      all += double(layers) * each;
+  }
+  return state;
+}
+
+DeviceState mlir::ppc::deviceState(const PricingContext &context, const ModelState &model,
+                                   llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held) {
   DeviceState state;
   bool isFirst = false;
   for (const PipelineChunk &chunk : held) {
-    if (const StateSizes *sizes = chunks[chunk.stage].state.get())
-      state.sizes.add(*sizes, 1);
+    for (auto [count, sizes] : llvm::zip_equal(chunks[chunk.stage].count, model.layers))
+      if (count)
+        state.sizes.add(sizes, double(count));
     isFirst |= chunk.stage == 0;
     state.copies = std::max(state.copies, int64_t(chunk.replica) + 1);
     state.hasLoss |= chunk.stage + 1 == int64_t(chunks.size());
   }
-  for (const ChunkCost &chunk : chunks)
-    if (const StateSizes *sizes = chunk.state.get())
-      for (size_t axes = 0; axes < state.allTensors.size(); ++axes)
-        state.allTensors[axes] += sizes->tensorsCutOver[axes];
   if (!context.model.tiedEmbeddings || !(isFirst || state.hasLoss))
     return state;
   StateBuilder table(context);

@@ -37,22 +37,30 @@ bool sumsKeysEarly(const PricingContext &context);
 /// only: ranks that share a sequence are data-parallel ranks to parameters.
 StateSizes compiledState(const PricingContext &context, LayerKind kind);
 
+/// The parameters of all virtual stages: one layer of each kind, made once for all devices.
+struct ModelState {
+  std::array<StateSizes, layerKinds> layers;    // of the kinds that there are
+  std::array<double, axisSets> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
+};
+/// Empty but of compiled transformers.
+ModelState modelState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks);
+
 /// The parameters of one device of the pipeline axis.
 struct DeviceState {
   StateSizes sizes;
   double tied = 0;    // elements of the gradient of a tied table that is summed over two devices
   int64_t copies = 1; // of the model; a second one lies on the devices in opposite order
   bool hasLoss = false;
-  std::array<double, 32> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
 };
 /// Of all layers of a device, given all virtual stages and which it holds. Tied embeddings on two devices are a table
 /// on each; on one, they have two gradients.
-DeviceState deviceState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+DeviceState deviceState(const PricingContext &context, const ModelState &model, llvm::ArrayRef<ChunkCost> chunks,
                         llvm::ArrayRef<PipelineChunk> held);
 
 /// What one rank of the device moves once per step: rows of prepare and update, each kind of collective with all of its
 /// elements in one call.
-std::vector<TransferRow> stateTransfers(const PricingContext &context, int64_t device, const DeviceState &state);
+std::vector<TransferRow> stateTransfers(const PricingContext &context, int64_t device, const ModelState &model,
+                                        const DeviceState &state);
 
 } // namespace mlir::ppc
 

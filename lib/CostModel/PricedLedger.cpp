@@ -278,6 +278,7 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
   });
   for (const ProductRow &row : priceProducts(context, detail))
     ledger.work.push_back({row.device, row.phase, row.attention, row.product.flops() * row.product.calls * row.times});
+  const ModelState parameters = modelState(context, chunks);
   for (int64_t device = 0; device < layout.pp; ++device) {
     for (const PipelineChunk &chunk : detail.chunks[device]) {
       if (chunk.stage > 0)
@@ -285,8 +286,8 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
       if (chunk.stage + 1 < int64_t(chunks.size()))
         message(device, LedgerPhase::Forward, deviceOf[chunk.replica][chunk.stage + 1]);
     }
-    DeviceState state = deviceState(context, chunks, detail.chunks[device]);
-    for (TransferRow &row : stateTransfers(context, device, state)) {
+    DeviceState state = deviceState(context, parameters, chunks, detail.chunks[device]);
+    for (TransferRow &row : stateTransfers(context, device, parameters, state)) {
       if (row.phase == LedgerPhase::WeightGradient && !detail.schedule->splitsBackward)
         row.phase = LedgerPhase::Backward;
       if (row.phase != LedgerPhase::Prepare && row.phase != LedgerPhase::Update) // each slice its own

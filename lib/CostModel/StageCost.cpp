@@ -1,7 +1,6 @@
 #include "ppc/CostModel/StageCost.h"
 
 #include "ArenaMemory.h"
-#include "CompiledState.h"
 #include "ppc/CostModel/StepParts.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -281,9 +280,6 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTot
       continue;
     const LayerSums &sums = layers.sums[kind];
     const StateExchange &exchange = exchanges[kind];
-    HeldState state;
-    if (context.stack.arena && context.isTransformer)
-      state = compiledState(context, LayerKind(kind));
     for (bool again : {false, true}) {
       LayerTimes times = timeLayer(context, sums, exchange, again);
       LayerPrice &price = result.prices[kind][again];
@@ -301,7 +297,6 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTot
       price.expertParameters = sums.expertParameters;
       price.roundedParameters = sums.roundedParameters;
       price.f32Parameters = sums.f32Parameters;
-      price.state = state;
       price.kept = again ? sums.input : selective ? sums.savedSelective : sums.saved;
       price.keptForWeights = sums.weightOperands;
       price.inputsForWeights = std::min(again ? Bytes(0) : sums.weightInputs, price.kept); // else backward makes them
@@ -364,7 +359,6 @@ void ChunkCost::add(const LayerPrice &price, double times) {
   expertParameters += times * price.expertParameters;
   roundedParameters += times * price.roundedParameters;
   f32Parameters += times * price.f32Parameters;
-  state.add(price.state, times);
   kept += times * price.kept;
   keptForWeights += times * price.keptForWeights;
   inputsForWeights += times * price.inputsForWeights;

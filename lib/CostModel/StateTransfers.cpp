@@ -11,7 +11,8 @@ using namespace mlir::ppc;
 /// cut alike are added up together, over all stages, and summed over what not all tensors are cut over; then the sums
 /// of these kinds over the rest. A kind of one tensor has nothing to add up: it is summed where it is held, and crosses
 /// stages in the sum of all kinds.
-static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int64_t device, const DeviceState &state) {
+static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int64_t device, const ModelState &model,
+                                              const DeviceState &state) {
   const ParallelLayout &layout = context.layout;
   HeadCut cut = compiledHeads(context);
   const int64_t batches = layout.expertBatches(), sequences = layout.expertSequences();
@@ -41,13 +42,13 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
   unsigned common = axisSets - 1;
   int64_t sums = 0; // over stages
   bool isAnyAlone = false;
-  for (auto [axes, count] : llvm::enumerate(state.allTensors))
+  for (auto [axes, count] : llvm::enumerate(model.allTensors))
     if (count > 0) {
       common &= axes;
       sums += count > 1;
       isAnyAlone |= count == 1;
     }
-  for (auto [axes, count] : llvm::enumerate(state.allTensors))
+  for (auto [axes, count] : llvm::enumerate(model.allTensors))
     if (count > 1 || (count == 1 && state.sizes.tensorsCutOver[axes] > 0))
       add(over(axes & ~common));
   add(over(common));
@@ -94,7 +95,7 @@ static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, con
 }
 
 std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context, int64_t device,
-                                                   const DeviceState &state) {
+                                                   const ModelState &model, const DeviceState &state) {
   const StateSizes &sizes = state.sizes;
   const ParallelLayout &layout = context.layout;
   std::vector<TransferRow> rows;
@@ -159,6 +160,6 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
   if (state.copies > 1) // of what each has summed over its ranks
     add(TransferKind::AllReduce, MemberSet(2, stride * std::abs(layout.pp - 1 - 2 * device)), sizes.states / 2);
-  llvm::append_range(rows, sumsOfNumbers(context, device, state));
+  llvm::append_range(rows, sumsOfNumbers(context, device, model, state));
   return rows;
 }

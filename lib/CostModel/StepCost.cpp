@@ -201,11 +201,12 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<C
 }
 
 /// Of compiled programs whose parameters are known tensor by tensor.
-static std::vector<TransferRow> stateRows(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
-                                          llvm::ArrayRef<PipelineChunk> held, int64_t device) {
+static std::vector<TransferRow> stateRows(const PricingContext &context, const ModelState &model,
+                                          llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held,
+                                          int64_t device) {
   if (!context.stack.arena || !context.isTransformer)
     return {};
-  std::vector<TransferRow> rows = stateTransfers(context, device, deviceState(context, chunks, held));
+  std::vector<TransferRow> rows = stateTransfers(context, device, model, deviceState(context, model, chunks, held));
   if (context.layout.zero >= 3 || context.reducesEveryMicroBatch()) // those of micro-batches are in the times of layers
     llvm::erase_if(rows, [](const TransferRow &row) {
       return row.phase != LedgerPhase::Prepare && row.phase != LedgerPhase::Update;
@@ -259,6 +260,7 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     double dense = 0, experts = 0;
     StateCosts costs;
   } alike;
+  const ModelState parameters = modelState(any, chunks); // of the layout, whichever group of devices
   for (int64_t device = 0; device < layout.pp; ++device) {
     const PricingContext &context = contextOf(device);
     StageCost &stage = cost.stages.emplace_back();
@@ -279,7 +281,7 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     }
     if (model.tiedEmbeddings && layout.pp > 1 && device + 1 == layout.pp)
       dense += context.paddedVocabulary() * double(model.hidden) / double(layout.tp);
-    std::vector<TransferRow> rows = stateRows(context, chunks, program.chunks[device], device);
+    std::vector<TransferRow> rows = stateRows(context, parameters, chunks, program.chunks[device], device);
     // Mostly that of the device before.
     if (!rows.empty() || &context != alike.context || dense != alike.dense || experts != alike.experts)
       alike = {&context, dense, experts, priceState(context, dense, experts, rows)};

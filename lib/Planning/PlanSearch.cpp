@@ -1,5 +1,6 @@
 #include "ppc/Planning/PlanSearch.h"
 
+#include "lib/Planning/FinalEstimate.h"
 #include "lib/Planning/Frontier.h"
 #include "lib/Planning/Grid/SearchEngine.h"
 #include "lib/Planning/Group/GroupSearch.h"
@@ -7,11 +8,9 @@
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/CostModel/OffloadWindow.h"
 #include "ppc/CostModel/PredictionInterval.h"
-#include "ppc/Planning/PlanVerifier.h"
 #include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
 #include <cmath>
@@ -560,33 +559,11 @@ static llvm::Expected<PlanSearchResult> search(const PlanRequest &request) {
   return searchGroups(request);
 }
 
-/// What is printed or compiled is priced once more without the search.
-static llvm::Error verifyPlans(const PlanRequest &request, const PlanSearchResult &result) {
-  std::vector<const Plan *> plans;
-  for (const Plan &plan : result.plans)
-    plans.push_back(&plan);
-  for (const PlanAlternative &alternative : result.alternatives)
-    if (alternative.plan)
-      plans.push_back(&*alternative.plan);
-  for (const Plan &plan : result.frontier)
-    plans.push_back(&plan);
-  std::vector<std::string> problems(plans.size());
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(request.threads));
-  for (size_t i = 0; i < plans.size(); ++i)
-    pool.async([&, i] { problems[i] = llvm::toString(verifyPlan(request, *plans[i])); });
-  pool.wait();
-  for (size_t i = 0; i < plans.size(); ++i)
-    if (!problems[i].empty())
-      return llvm::createStringError("internal error, please report it: the plan " + toString(plans[i]->layout) +
-                                     " does not hold what the search says of it: " + problems[i]);
-  return llvm::Error::success();
-}
-
 llvm::Expected<PlanSearchResult> mlir::ppc::searchPlan(const PlanRequest &request) {
   llvm::Expected<PlanSearchResult> result = search(request);
   if (!result)
     return result;
-  if (llvm::Error error = verifyPlans(request, *result))
+  if (llvm::Error error = compareWithFinalEstimate(request, *result))
     return std::move(error);
   return result;
 }

@@ -47,22 +47,8 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
     one.set(kind, std::move(program), context.stack);
     LayerPrice price = priceLayers(context, one)(kind, recomputed);
     ++chunk.count[int(kind)];
-    chunk.durations.forward += price.forward;
-    chunk.durations.backward += price.backward;
-    chunk.durations.weightGradient += price.weightGradient;
-    chunk.communication += price.communication;
-    chunk.stateExchange += price.stateExchange;
-    chunk.parameters += price.parameters;
-    chunk.expertParameters += price.expertParameters;
-    chunk.roundedParameters += price.roundedParameters;
-    chunk.f32Parameters += price.f32Parameters;
-    chunk.state.add(price.state, 1);
-    chunk.kept += price.kept;
-    chunk.keptForWeights += price.keptForWeights;
-    chunk.inputsForWeights += price.inputsForWeights;
-    if (price.working + price.gathered > chunk.working + chunk.gathered)
-      std::tie(chunk.working, chunk.gathered) = std::tie(price.working, price.gathered);
-    chunk.hardwareFlops += price.hardwareFlops;
+    chunk.recomputed[int(kind)] += recomputed;
+    chunk.add(price, 1);
   };
   const size_t last = chunks.size() - 1;
   add(0, LayerKind::Embedding, buildEmbedding(contextOf(0)), false);
@@ -198,8 +184,7 @@ llvm::Expected<StepCost> Recomputation::run() {
   return assembleStep(contextOf, chunks, program, time);
 }
 
-llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, double tolerance) {
-  const ParallelLayout &layout = plan.layout;
+llvm::Error mlir::ppc::verifyPlanLayout(const PlanRequest &request, const ParallelLayout &layout) {
   if (llvm::Error error = verifyLayout(request.model, request.job, layout))
     return error;
   if (request.cluster.groups.size() > 1 || !layout.stageGroups.empty())
@@ -216,6 +201,16 @@ llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, 
   if (request.refuse)
     if (std::string part = request.refuse(layout); !part.empty())
       return refuse("the plan cannot be run: {0}", part);
+  return llvm::Error::success();
+}
+
+template <typename... Values> static std::string claim(const char *format, Values &&...values) {
+  return llvm::formatv(format, std::forward<Values>(values)...).str();
+}
+
+llvm::Expected<std::string> mlir::ppc::claimThatDiffers(const PlanRequest &request, const Plan &plan,
+                                                        double tolerance) {
+  const ParallelLayout &layout = plan.layout;
   llvm::Expected<StepCost> expected = Recomputation(request, layout).run();
   if (!expected)
     return expected.takeError();
@@ -232,27 +227,35 @@ llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, 
   for (auto &[name, pair] : times)
     if (differs(pair.first.value, pair.second.value) &&
         std::abs(pair.first.value - pair.second.value) > tolerance * expected->stepTime.value)
-      return refuse("the plan claims {0:e9} s for the {1}; recomputed: {2:e9} s", pair.first.value, name,
-                    pair.second.value);
+      return claim("the plan claims {0:e9} s for the {1}; recomputed: {2:e9} s", pair.first.value, name,
+                   pair.second.value);
   if (claimed.stages.size() != expected->stages.size())
-    return refuse("the plan lists {0} stages; there are {1}", claimed.stages.size(), expected->stages.size());
+    return claim("the plan lists {0} stages; there are {1}", claimed.stages.size(), expected->stages.size());
   bool fits = true;
   for (size_t stage = 0; stage < expected->stages.size(); ++stage) {
     const MemoryBreakdown &left = claimed.stages[stage].memory, &right = expected->stages[stage].memory;
     if (differs(left.total().value, right.total().value) || differs(left.host.value, right.host.value))
-      return refuse("the plan claims {0:e9} bytes on stage {1}; recomputed: {2:e9}", left.total().value, stage,
-                    right.total().value);
+      return claim("the plan claims {0:e9} bytes on stage {1}; recomputed: {2:e9}", left.total().value, stage,
+                   right.total().value);
     fits &= fitsStage(request, layout, stage, right);
   }
   if (differs(claimed.peakMemory.value, expected->peakMemory.value))
-    return refuse("the plan claims a peak of {0:e9} bytes; recomputed: {1:e9}", claimed.peakMemory.value,
-                  expected->peakMemory.value);
+    return claim("the plan claims a peak of {0:e9} bytes; recomputed: {1:e9}", claimed.peakMemory.value,
+                 expected->peakMemory.value);
   if (claimed.fits != fits)
-    return refuse("the plan claims {0} to fit; recomputed: {1} of {2} allowed", claimed.fits ? "" : "not",
-                  toString(expected->peakMemory),
-                  toString(stageMemoryLimit(request, layout, size_t(expected->worstStage))));
+    return claim("the plan claims {0} to fit; recomputed: {1} of {2} allowed", claimed.fits ? "" : "not",
+                 toString(expected->peakMemory),
+                 toString(stageMemoryLimit(request, layout, size_t(expected->worstStage))));
   if (differs(claimed.mfu, expected->mfu))
-    return refuse("the plan claims a model FLOPs utilization of {0:P4}; recomputed: {1:P4}", claimed.mfu,
-                  expected->mfu);
-  return llvm::Error::success();
+    return claim("the plan claims a model FLOPs utilization of {0:P4}; recomputed: {1:P4}", claimed.mfu, expected->mfu);
+  return "";
+}
+
+llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, double tolerance) {
+  if (llvm::Error error = verifyPlanLayout(request, plan.layout))
+    return error;
+  llvm::Expected<std::string> difference = claimThatDiffers(request, plan, tolerance);
+  if (!difference)
+    return difference.takeError();
+  return difference->empty() ? llvm::Error::success() : llvm::createStringError(*difference);
 }

@@ -1,7 +1,7 @@
 // The cheapest sequence of collectives between two layouts: the legal steps from a layout, and what they move.
 #include "ppc/Sharding/ReshardPlanner.h"
 
-#include "ppc/Sharding/ReshardGraph.h"
+#include "lib/Sharding/ReshardMemo.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -176,15 +176,6 @@ private:
   int64_t elementBytes;
 };
 
-/// Without the axes of size 1: they cut nothing and combine nothing.
-Layout withoutTrivialAxes(Layout layout, llvm::ArrayRef<LayoutAxis> grid) {
-  auto isTrivial = [&](int axis) { return grid[axis].size == 1; };
-  for (Axes &axes : layout.dims)
-    llvm::erase_if(axes, isTrivial);
-  llvm::erase_if(layout.partial, isTrivial);
-  return layout;
-}
-
 } // namespace
 
 void forEachReshardStep(llvm::ArrayRef<LayoutAxis> grid, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
@@ -216,15 +207,8 @@ llvm::Expected<ReshardPlan> planReshard(llvm::ArrayRef<LayoutAxis> grid, llvm::A
                                         const ReshardCosts &costs) {
   if (llvm::Error error = verifyEnds(grid, shape, from, to))
     return std::move(error);
-  ReshardGraph graph(grid, shape.vec(), elementBytes, [&](const ReshardStep &step) { return costs.of(step); });
-  Layout source = withoutTrivialAxes(from, grid), target = withoutTrivialAxes(to, grid);
-  ReshardPlan plan;
-  plan.cost = graph.distance(source, target);
-  assert(plan.cost < std::numeric_limits<double>::infinity() && "every layout can be gathered whole and cut again");
-  plan.steps = graph.path(source, target);
-  for (const ReshardStep &step : llvm::reverse(plan.steps))
-    plan.bytes += step.bytes;
-  return plan;
+  static ReshardMemo memo;
+  return memo.planFor(ReshardProblem(grid, shape, elementBytes, from, to, costs));
 }
 
 } // namespace mlir::ppc

@@ -3,7 +3,8 @@
 
 Each problem is searched whole, cold, in a process of its own; processor time is that of all threads. Prints a table, or
 with --markdown FILE writes it. `--alternatives` also searches the best plan with another value of each decision, as ppc-plan
-does for its table.
+does for its table. `--targets` instead searches every model of test/Inputs/Models for programs of each target, with the
+default table, and ends with 1 where a search takes longer than its bound; `--only NAME` those whose name holds it.
 """
 import argparse
 import json
@@ -26,9 +27,18 @@ NAMED = [
 ]
 
 
-def run(tool, model, cluster, sequence, batch, alternatives):
+# What is searched with --target: a node's cluster by the number of devices, with its global batch; bounds in seconds of processor time.
+TARGETS = ["host", "cuda"]
+TARGET_SIZES = [(64, "dgx-h100:8", 128), (1024, "dgx-h100:128", 1024)]
+TARGET_SEQUENCE = 4096  # or as many as the model has positions
+TARGET_BOUND, TARGET_BOUNDS = 10, {"deepseek-v3": 30}
+# Problems whose sequences are others: model, sequence, devices, cluster, batch.
+TARGET_PROBLEMS = [("llama-3-70b", 8192, 64, "dgx-h100:8", 128), ("deepseek-v3", 1024, 1024, "dgx-h100:128", 1024)]
+
+
+def run(tool, model, cluster, sequence, batch, alternatives, more=()):
     command = [tool, model, "--cluster", cluster, "--seq-len", str(sequence), "--global-batch", str(batch),
-               "--emit", "table" if alternatives else "plan"]
+               "--emit", "table" if alternatives else "plan", *more]
     start = time.monotonic()
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, stdout=out)
@@ -58,12 +68,53 @@ def deepened(folder, layers, width={}):
     return path
 
 
+def target_problems(only):
+    """Model, sequence, devices, cluster, batch."""
+    for name in sorted(file[:-len(".json")] for file in os.listdir(MODELS) if file.endswith(".json")):
+        with open(os.path.join(MODELS, name + ".json")) as file:
+            config = json.load(file)
+        positions = config.get("n_positions") or config.get("seq_length") or config.get("max_position_embeddings")
+        if only in name:
+            for devices, cluster, batch in TARGET_SIZES:
+                yield name, min(positions, TARGET_SEQUENCE), devices, cluster, batch
+    yield from (problem for problem in TARGET_PROBLEMS if only in problem[0])
+
+
+def time_targets(options):
+    """The table of searches for targets, and whether all are within their bounds."""
+    lines = ["| model | tokens | devices | batch | " + " | ".join(f"`--target {target}`" for target in TARGETS) + " | bound |",
+             "|---|---|---|---|" + "---|" * len(TARGETS) + "---|"]
+    print("\n".join(lines))
+    within = True
+    for name, sequence, devices, cluster, batch in target_problems(options.only):
+        bound, cells = TARGET_BOUNDS.get(name, TARGET_BOUND), []
+        for target in TARGETS:
+            _, cpu, _, _ = run(options.plan_tool, os.path.join(MODELS, name + ".json"), cluster, sequence, batch, True, ["--target", target])
+            within &= cpu <= bound
+            cells.append(f"{cpu:.1f} s")
+        lines.append(f"| {name} | {sequence:,} | {devices:,} | {batch:,} | " + " | ".join(cells) + f" | {bound} s |")
+        print(lines[-1], flush=True)
+    return lines, within
+
+
+def write(options, lines):
+    if options.markdown:
+        with open(options.markdown, "w") as file:
+            file.write("\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plan-tool", required=True, metavar="FILE", help="the ppc-plan to run (a release build)")
     parser.add_argument("--alternatives", action="store_true", help="with what another decision would cost")
     parser.add_argument("--markdown", metavar="FILE", help="write the table there")
+    parser.add_argument("--targets", action="store_true", help="processor time of searches for each target")
+    parser.add_argument("--only", metavar="NAME", default="", help="with --targets: of these models")
     options = parser.parse_args()
+    if options.targets:
+        lines, within = time_targets(options)
+        write(options, lines)
+        sys.exit(0 if within else "a search takes longer than its bound")
     lines = ["| problem | wall time | processor time | peak memory | bound | fastest step |", "|---|---|---|---|---|---|"]
 
     def row(name, model, cluster, sequence, batch, bound=None):
@@ -80,9 +131,7 @@ def main():
         row("100 layers with the parameters of those 1000", deepened(folder, 100, WIDE), "dgx-h100:64", 4096, 512)
     for nodes in (64, 256, 1024, 2048):
         row(f"Llama-3-405B on {8 * nodes:,} H100", os.path.join(MODELS, "llama-3.1-405b.json"), f"dgx-h100:{nodes}", 8192, 2048)
-    if options.markdown:
-        with open(options.markdown, "w") as file:
-            file.write("\n".join(lines) + "\n")
+    write(options, lines)
 
 
 if __name__ == "__main__":

@@ -168,8 +168,6 @@ struct StateSizes {
   std::array<double, 32> tensorsCutOver = {};
 
   StateSizes &add(const StateSizes &other, double times) {
-    if (other.states == 0 && other.parameters == 0) // nothing: of software without arenas
-      return *this;
     for (size_t axes = 0; axes < tensorsCutOver.size(); ++axes)
       tensorsCutOver[axes] += times * other.tensorsCutOver[axes];
     once.add(other.once, times);
@@ -181,32 +179,6 @@ struct StateSizes {
       this->*size += times * (other.*size);
     return *this;
   }
-};
-
-/// The same where most software has nothing to say: copied many times by a search, so next to nothing where it is
-/// empty.
-class HeldState {
-public:
-  HeldState() = default;
-  HeldState(StateSizes sizes) : sizes(std::make_unique<StateSizes>(std::move(sizes))) {}
-  HeldState(const HeldState &other) : sizes(other.sizes ? std::make_unique<StateSizes>(*other.sizes) : nullptr) {}
-  HeldState(HeldState &&) = default;
-  HeldState &operator=(HeldState other) {
-    sizes = std::move(other.sizes);
-    return *this;
-  }
-  /// Null: nothing.
-  const StateSizes *get() const { return sizes.get(); }
-  void add(const HeldState &other, double times) {
-    if (!other.sizes)
-      return;
-    if (!sizes)
-      sizes = std::make_unique<StateSizes>();
-    sizes->add(*other.sizes, times);
-  }
-
-private:
-  std::unique_ptr<StateSizes> sizes;
 };
 
 /// One layer (or the embedding, or the head) on one rank.

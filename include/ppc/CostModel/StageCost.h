@@ -61,7 +61,6 @@ struct LayerPrice {
   Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
-  HeldState state;                                 // of arenas, where the model is a transformer
   Bytes kept;                                      // from forward to backward
   Bytes keptForWeights;                            // from backward to the weight gradient
   Bytes inputsForWeights;                          // of those, since forward
@@ -108,7 +107,6 @@ struct ChunkCost {
   Seconds stateExchange; // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
-  HeldState state;                                 // likewise
   Bytes kept;                                      // per micro-batch, from forward to backward
   Bytes keptForWeights;     // of those, from backward to the weight gradient, where that runs by itself
   Bytes inputsForWeights;   // of the latter, since forward

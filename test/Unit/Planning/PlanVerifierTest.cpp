@@ -48,6 +48,36 @@ TEST(PlanVerifier, AgreesOnEverySchedule) {
   EXPECT_GE(plans, 100);
 }
 
+// Compiled programs share places between values by kind, so what is recomputed counts kind by kind.
+TEST(PlanVerifier, AgreesOnRecomputedLayersOfCompiledPrograms) {
+  RandomProblems random(25);
+  int plans = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanningProblem problem = random.make();
+    problem.model.family = problem.model.moe ? "mixtral" : "llama";
+    problem.model.layers = 16;
+    problem.job.globalBatch = 16;
+    problem.cluster = llvm::cantFail(findCluster("dgx-h100:1"));
+    problem.stack = llvm::cantFail(findStack(i % 2 ? "ppc-cuda" : "ppc-host"));
+    problem.constraints = PlanConstraints();
+    PlanRequest request = problem.request();
+    for (const char *schedule : {"1f1b", "interleaved", "zb1p", "zbv"}) {
+      ParallelLayout layout;
+      layout.pp = random.pick({2, 4});
+      layout.dp = 8 / layout.pp;
+      layout.schedule = schedule;
+      layout.vp = schedule == llvm::StringRef("interleaved") || schedule == llvm::StringRef("zbv") ? 2 : 1;
+      layout.zero = random.pick({0, 1});
+      layout.recompute = Recompute::Full;
+      layout.recomputedLayers = random.pick({-1, 1, 2});
+      Plan plan = llvm::cantFail(pricePlan(request, layout));
+      EXPECT_EQ(messageOf(verifyPlan(request, plan)), "") << "problem " << i << ": " << toString(plan.layout);
+      ++plans;
+    }
+  }
+  EXPECT_EQ(plans, 160);
+}
+
 TEST(PlanVerifier, RefusesWrongClaims) {
   std::pair<const char *, std::function<void(Plan &)>> mutations[] = {
       {"step", [](Plan &plan) { plan.cost.stepTime = plan.cost.stepTime * (1 - 1e-7); }},
