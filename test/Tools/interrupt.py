@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -25,7 +26,8 @@ def main():
     output, *command = sys.argv[1:]
     if os.path.exists(output):
         os.remove(output)
-    process = subprocess.Popen([*command, "-o", output], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    scratch = tempfile.mkdtemp()
+    process = subprocess.Popen([*command, "-o", output], env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # what runs tests ignores it
     said = b""
     start = time.monotonic()
@@ -43,7 +45,7 @@ def main():
     guard.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = used.ru_utime + used.ru_stime - before
-    left = [name for name in os.listdir(os.path.dirname(output)) if name.startswith(os.path.basename(output))]
+    left = [name for name in os.listdir(os.path.dirname(output)) if name.startswith(os.path.basename(output))] + os.listdir(scratch)
     if seconds > END or process.returncode == 0 or left:
         sys.exit(f"ended after {seconds:.1f} s of processor time with status {process.returncode}, leaves {left}")
     print(f"ended {seconds:.2f} s of processor time after the interrupt: {said.decode().splitlines()[-1]}")

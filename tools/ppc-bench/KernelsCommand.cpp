@@ -7,7 +7,7 @@
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
 #include "ppc/Support/OutputFile.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "ppc/Support/ScratchFolder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
@@ -253,12 +253,11 @@ int runKernels(const char *program) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   };
-  llvm::SmallString<128> folder;
-  if (std::error_code failure = llvm::sys::fs::createUniqueDirectory("ppc-kernels", folder))
-    return fail(llvm::createStringError("cannot make a temporary folder: " + failure.message()));
-  llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
+  ScratchFolder folder("ppc-kernels");
+  if (folder.failure())
+    return fail(llvm::createStringError("cannot make a temporary folder: " + folder.failure().message()));
   std::string self = llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&runKernels));
-  llvm::Error error = KernelsCommand(llvm::sys::path::parent_path(self).str(), folder.str().str()).run();
+  llvm::Error error = KernelsCommand(llvm::sys::path::parent_path(self).str(), folder.name().str()).run();
   return error ? fail(std::move(error)) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/Limits.h"
 #include "ppc/Support/OutputFile.h"
+#include "ppc/Support/ScratchFolder.h"
 #include "ppc/Support/Units.h"
 #include "runtime/host/Threads.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <optional>
 #include <random>
 
 namespace cl = llvm::cl;
@@ -427,8 +429,10 @@ int runStep(const char *program) {
     return usage("--folder: the name of the folder is empty");
   std::signal(SIGPIPE, SIG_IGN); // a participant that is gone is noticed where it is spoken to
   llvm::SmallString<128> folder(folderOption);
-  std::error_code problem = folder.empty() ? llvm::sys::fs::createUniqueDirectory("ppc-bench-step", folder)
-                                           : llvm::sys::fs::create_directories(folder);
+  std::optional<ScratchFolder> scratch;
+  if (folder.empty())
+    folder = scratch.emplace("ppc-bench-step").name();
+  std::error_code problem = scratch ? scratch->failure() : llvm::sys::fs::create_directories(folder);
   if (problem) {
     llvm::errs() << "error: cannot make the folder " << folder << ": " << problem.message() << "\n";
     return 1;
@@ -436,8 +440,6 @@ int runStep(const char *program) {
   llvm::SmallString<128> tools(
       llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&runStep))));
   llvm::Expected<bool> agree = compare(std::string(tools), std::string(folder));
-  if (folderOption.empty())
-    llvm::sys::fs::remove_directories(folder);
   if (!agree) {
     llvm::errs() << "error: " << llvm::toString(agree.takeError()) << "\n";
     return 1;

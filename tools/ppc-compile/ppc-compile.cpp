@@ -11,6 +11,7 @@
 #include "ppc/InitPpc.h"
 #include "ppc/Support/Heartbeat.h"
 #include "ppc/Support/OutputFile.h"
+#include "ppc/Support/ScratchFolder.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "ppc/Transforms/Plan/PlanLedger.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,23 +49,6 @@ void printDiagnostic(Diagnostic &diagnostic) {
       print(note);
 }
 
-/// A folder of its own for intermediate files, removed at the end.
-class ScratchFolder {
-public:
-  ScratchFolder() { failed = bool(llvm::sys::fs::createUniqueDirectory("ppc-compile", path)); }
-  ~ScratchFolder() {
-    if (!failed)
-      (void)llvm::sys::fs::remove_directories(path);
-  }
-  std::string file(StringRef name) const { return (path + "/" + name).str(); }
-  StringRef name() const { return path; }
-  bool ok() const { return !failed; }
-
-private:
-  llvm::SmallString<128> path;
-  bool failed;
-};
-
 bool fail(llvm::Error error) { return reportError(llvm::toString(std::move(error))), false; }
 
 bool writeText(OutputFile &output, function_ref<void(raw_ostream &)> print) {
@@ -79,7 +63,7 @@ bool writeText(OutputFile &output, function_ref<void(raw_ostream &)> print) {
 struct Setting {
   CommandFiles files;
   LinkTools tools; // of Emit::Executable
-  ScratchFolder scratch;
+  ScratchFolder scratch{"ppc-compile"};
 };
 
 /// Declares what is read, and opens the output: what cannot be written is known now, not after minutes.
@@ -216,7 +200,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
 
   Heartbeat::doing("code");
   const ScratchFolder &scratch = setting.scratch;
-  if (!scratch.ok())
+  if (scratch.failure())
     return reportError("cannot make a temporary folder"), false;
   if (!buildExecutable(compilation, *options.target, setting, "train") || !copyTo(*output, scratch.file("train")))
     return false;

@@ -7,6 +7,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/Signals.h"
 
 namespace mlir::ppc::cuda {
 
@@ -42,7 +43,11 @@ llvm::Expected<Assembled> assemble(StringRef assembler, StringRef ptx, const Chi
   int descriptor = 0;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-kernels", "ptx", descriptor, source))
     return llvm::createStringError("cannot make a temporary file: " + failure.message());
-  llvm::scope_exit removeSource([&] { llvm::sys::fs::remove(source); });
+  llvm::sys::RemoveFileOnSignal(source);
+  llvm::scope_exit removeSource([&] {
+    llvm::sys::fs::remove(source);
+    llvm::sys::DontRemoveFileOnSignal(source);
+  });
   llvm::raw_fd_ostream text(descriptor, /*shouldClose=*/true);
   text << ptx;
   text.close();
@@ -52,7 +57,11 @@ llvm::Expected<Assembled> assemble(StringRef assembler, StringRef ptx, const Chi
   }
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-kernels", "cubin", result))
     return llvm::createStringError("cannot make a temporary file: " + failure.message());
-  llvm::scope_exit removeResult([&] { llvm::sys::fs::remove(result); });
+  llvm::sys::RemoveFileOnSignal(result);
+  llvm::scope_exit removeResult([&] {
+    llvm::sys::fs::remove(result);
+    llvm::sys::DontRemoveFileOnSignal(result);
+  });
   llvm::Expected<std::string> log = runTool({assembler, "-v", "-arch", chip.name, source, "-o", result});
   if (!log)
     return log.takeError();
