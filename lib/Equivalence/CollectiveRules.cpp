@@ -6,8 +6,10 @@ namespace mlir::ppc {
 
 /// Makes `x` complete over `group`; the error when it is not pending there.
 std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner) {
-  if (terms.isZero(x.term) && combiner != Combiner::LogSumExp) // ln(e^0 + e^0) is not zero
+  if (terms.isZero(x.term) && combiner != Combiner::LogSumExp) { // ln(e^0 + e^0) is not zero
+    llvm::erase_if(x.pending, [&](auto &entry) { return llvm::is_contained(group, entry.first); });
     return "";
+  }
   for (StringAttr axis : group) {
     const auto *entry = x.findPending(axis);
     if (!entry && combiner == Combiner::Sum && spread(x, std::pair(axis, combiner)))

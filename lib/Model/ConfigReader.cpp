@@ -39,7 +39,38 @@ llvm::Expected<ModelConfig> ConfigReader::read() {
   if (llvm::Error error = verifyModelShape(shape))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    config.file + ": " + llvm::toString(std::move(error)));
+  rememberKeys();
   return config;
+}
+
+/// How a model is trained, stored or found, and how long its sequences may be, is no part of what its weights compute.
+static constexpr llvm::StringRef aboutTraining[] = {"architectures",
+                                                    "attention_probs_dropout_prob",
+                                                    "attention_dropout",
+                                                    "attn_pdrop",
+                                                    "dtype",
+                                                    "embd_pdrop",
+                                                    "hidden_dropout",
+                                                    "hidden_dropout_prob",
+                                                    "initializer_range",
+                                                    "max_position_embeddings",
+                                                    "n_positions",
+                                                    "num_nextn_predict_layers",
+                                                    "output_router_logits",
+                                                    "pad_token_id",
+                                                    "resid_pdrop",
+                                                    "router_aux_loss_coef",
+                                                    "router_jitter_noise",
+                                                    "torch_dtype",
+                                                    "torchscript"};
+
+void ConfigReader::rememberKeys() {
+  for (const auto &[path, fallback] : reader.readKeys())
+    if (!llvm::is_contained(aboutTraining, path))
+      config.keys[path] = llvm::formatv("{0}", fallback).str();
+  config.keys["model_type"] = "\"" + shape.family + "\"";
+  if (!shape.slidingWindow) // says in which layers
+    config.keys.erase("max_window_layers");
 }
 
 static std::string quotedList(llvm::ArrayRef<llvm::StringRef> names) {

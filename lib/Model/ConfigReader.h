@@ -32,6 +32,7 @@ private:
   void readArchitecture();
   void readCommonKeys();
   void refuseNulls();
+  void rememberKeys();
 
   // Parts that several families share.
   /// What configuration classes of LLaMA's relatives have by default.

@@ -22,6 +22,7 @@ struct JsonReader::Document {
   std::string error;
   std::set<std::string> readPaths;
   std::set<std::string> openedPaths;
+  std::map<std::string, llvm::json::Value> fallbacks; // by path
 };
 
 /// How a value looks in a message: JSON text, cut when long, with no more digits than tell a number from others.
@@ -83,9 +84,17 @@ std::vector<std::string> JsonReader::nullKeys() const {
   return result;
 }
 
-const llvm::json::Value *JsonReader::read(llvm::StringRef key) {
+const llvm::json::Value *JsonReader::read(llvm::StringRef key, llvm::json::Value fallback) {
   document->readPaths.insert(pathOf(key));
+  document->fallbacks.insert_or_assign(pathOf(key), std::move(fallback));
   return has(key) ? contents->get(key) : nullptr;
+}
+
+std::map<std::string, llvm::json::Value> JsonReader::readKeys() const { return document->fallbacks; }
+
+/// What a fall-back is as JSON; null where there is none.
+template <typename T> static llvm::json::Value jsonOf(const std::optional<T> &fallback) {
+  return fallback ? llvm::json::Value(*fallback) : llvm::json::Value(nullptr);
 }
 
 void JsonReader::require(llvm::StringRef key, bool hasFallback, llvm::StringRef expected) {
@@ -111,7 +120,7 @@ llvm::Error JsonReader::takeError() {
 
 int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback) {
   std::string expected = "an integer >= " + std::to_string(minimum);
-  const llvm::json::Value *value = read(key);
+  const llvm::json::Value *value = read(key, jsonOf(fallback));
   if (!value) {
     require(key, fallback.has_value(), expected);
     return fallback.value_or(minimum);
@@ -125,7 +134,7 @@ int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<
 }
 
 double JsonReader::number(llvm::StringRef key, std::optional<double> fallback) {
-  const llvm::json::Value *value = read(key);
+  const llvm::json::Value *value = read(key, jsonOf(fallback));
   if (!value) {
     require(key, fallback.has_value(), "a number");
     return fallback.value_or(0);
@@ -138,7 +147,7 @@ double JsonReader::number(llvm::StringRef key, std::optional<double> fallback) {
 }
 
 double JsonReader::positive(llvm::StringRef key, std::optional<double> fallback) {
-  const llvm::json::Value *value = read(key);
+  const llvm::json::Value *value = read(key, jsonOf(fallback));
   if (!value) {
     require(key, fallback.has_value(), "a number > 0");
     return fallback.value_or(1);
@@ -151,7 +160,7 @@ double JsonReader::positive(llvm::StringRef key, std::optional<double> fallback)
 }
 
 bool JsonReader::boolean(llvm::StringRef key, std::optional<bool> fallback) {
-  const llvm::json::Value *value = read(key);
+  const llvm::json::Value *value = read(key, jsonOf(fallback));
   if (!value) {
     require(key, fallback.has_value(), "true or false");
     return fallback.value_or(false);
@@ -163,7 +172,7 @@ bool JsonReader::boolean(llvm::StringRef key, std::optional<bool> fallback) {
 }
 
 std::string JsonReader::string(llvm::StringRef key, std::optional<std::string> fallback) {
-  const llvm::json::Value *value = read(key);
+  const llvm::json::Value *value = read(key, jsonOf(fallback));
   if (!value) {
     require(key, fallback.has_value(), "a string");
     return fallback.value_or("");
@@ -209,7 +218,7 @@ std::optional<JsonReader> JsonReader::object(llvm::StringRef key) {
 }
 
 void JsonReader::only(llvm::StringRef key, const llvm::json::Value &supported) {
-  const llvm::json::Value *value = read(key);
+  const llvm::json::Value *value = read(key, supported);
   if (value && *value != supported)
     reject(key, "the only supported value " + display(supported));
 }

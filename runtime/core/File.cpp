@@ -323,7 +323,10 @@ std::vector<unsigned char> readPipe(const std::string &path) {
   if (file.fd < 0 || fstat(file.fd, &status) != 0)
     throw InputError(withErrno("cannot read " + path));
   if (!S_ISFIFO(status.st_mode))
-    throw InputError("cannot read " + path + (S_ISDIR(status.st_mode) ? ": Is a directory" : ": a device is no data"));
+    throw InputError("cannot read " + path +
+                     (S_ISDIR(status.st_mode)
+                          ? ": it is a folder, and data is one file: write its texts to one, as by cat"
+                          : ": a device is no data: give a file"));
   std::vector<unsigned char> content;
   std::array<unsigned char, 1 << 16> buffer;
   while (true) {

@@ -76,6 +76,15 @@ void Metrics::report(const StepReport &report, const Traffic &traffic, double at
     drawProgress(report.step, report.loss);
 }
 
+void Metrics::reportEvaluation(int64_t step, double evalLoss) {
+  if (step == 0) // later steps have their lines in the log
+    log.write(nlohmann::ordered_json{{"step", step}, {"eval_loss", evalLoss}}.dump());
+  if (options.quiet)
+    return;
+  std::printf("step %lld eval_loss %.7g\n", (long long)step, evalLoss);
+  std::fflush(stdout);
+}
+
 std::string Metrics::predictionText() const {
   if (manifest.predictedStepSeconds <= 0)
     return "";

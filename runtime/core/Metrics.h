@@ -36,6 +36,8 @@ public:
 
   // `at`: when the step and what belongs to it ended, in seconds of now().
   void report(const StepReport &report, const Traffic &traffic, double at);
+  // Of parameters as they are after step `step`, where no step is left to run; 0: as the run begins with them.
+  void reportEvaluation(int64_t step, double evalLoss);
   // The closing lines: speed over all steps but the first, which prepares kernels.
   void summarize(const StepReport &last);
 

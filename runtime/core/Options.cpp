@@ -47,9 +47,11 @@ const Option table[] = {
      Kind::Input, FIELD(evalData)},
     {"--eval-every", "N", "steps between two evaluations of --eval-data (default: only after the last step)",
      Kind::Positive, FIELD(evalEvery)},
-    {"--eval-batches", "N", "batches to evaluate (default: as many whole ones as --eval-data has)", Kind::Positive,
+    {"--eval-batches", "N",
+     "batches to evaluate (default: all of --eval-data, the last one with the samples that are left)", Kind::Positive,
      FIELD(evalBatches)},
-    {"--steps", "N", "optimizer steps (default 100)", Kind::Positive, FIELD(steps)},
+    {"--steps", "N", "optimizer steps (default 100); 0: evaluate and save what the run begins with", Kind::Count,
+     FIELD(steps)},
     {"--lr", "F", "peak learning rate (default 3e-4)", Kind::Real, FIELD(learningRate)},
     {"--min-lr", "F", "learning rate of the last step (default: a tenth of --lr)", Kind::Real,
      FIELD(minimumLearningRate)},
@@ -133,7 +135,8 @@ int64_t parseInteger(const Option &option, const char *text, int64_t least, int6
   char *end;
   errno = 0;
   long long value = std::strtoll(text, &end, 10);
-  if (end == text || *end || errno || value < least || value > most)
+  bool isPlain = std::strspn(text, "0123456789-") == std::strlen(text); // no spaces
+  if (!isPlain || end == text || *end || errno || value < least || value > most)
     throw UsageError(format("%s: expected an integer from %lld to %lld, found \"%s\"", option.name, (long long)least,
                             (long long)most, text));
   return value;
@@ -144,7 +147,8 @@ double parseReal(const Option &option, const char *text) {
   errno = 0;
   double value = std::strtod(text, &end);
   bool isPlain = std::strspn(text, "0123456789+-.eE") == std::strlen(text); // no "nan", no hexadecimal
-  if (!isPlain || end == text || *end || errno || !(value >= 0 && value <= mostReal))
+  bool vanishes = value > 0 && float(value) == 0;                           // what computes with it is f32
+  if (!isPlain || end == text || *end || errno || vanishes || !(value >= 0 && value <= mostReal))
     throw UsageError(format("%s: expected a number from 0 to %g, found \"%s\"", option.name, mostReal, text));
   return value;
 }
@@ -201,6 +205,21 @@ std::string show(const Option &option, const void *field) {
   return "";
 }
 
+// --steps 0 trains nothing: something else must be asked for, and nothing that only steps give.
+void checkStepless(const Options &options) {
+  if (options.steps > 0 || options.checkMachine || !options.saveTokens.empty())
+    return;
+  for (const char *name : {"--save-gradients", "--save-losses", "--trace", "--profile", "--emulate", "--eval-every"})
+    if (options.isGiven(name))
+      throw UsageError(format("%s needs a step: --steps 0 has none", name));
+  if (!options.checkpointDir.empty() && !options.resume && !options.resumeAnyway)
+    throw UsageError("--checkpoint-dir: a checkpoint is written after a step, and --steps 0 has none: give --resume to "
+                     "look at the last checkpoint");
+  if (options.evalData.empty() && options.saveWeights.empty() && options.saveParameters.empty())
+    throw UsageError("--steps 0 trains nothing: give --eval-data FILE to evaluate, or --save-weights FOLDER or "
+                     "--save-parameters FILE to write what the run begins with");
+}
+
 } // namespace
 
 bool Options::isGiven(const char *name) const { return std::find(given.begin(), given.end(), name) != given.end(); }
@@ -220,6 +239,8 @@ Options parseOptions(int argc, char **argv) {
       throw UsageError(format("%s takes no value", option->name));
     if (option->argument && !equals && i + 1 == argc)
       throw UsageError(format("%s: missing %s", option->name, option->argument));
+    if (options.isGiven(option->name))
+      throw UsageError(format("%s is given twice: give it once", option->name));
     options.given.push_back(option->name);
     assign(*option, options, !option->argument ? "" : equals ? equals + 1 : argv[++i]);
   }
@@ -234,7 +255,9 @@ Options parseOptions(int argc, char **argv) {
 void checkOptions(const Options &options) {
   if (options.help || options.version || options.showPlan)
     return;
-  if (options.data.empty() == !options.synthetic && !(options.checkMachine && !options.synthetic))
+  checkStepless(options);
+  bool needsData = !options.checkMachine && (options.steps > 0 || !options.checkpointDir.empty());
+  if (options.data.empty() == !options.synthetic && (options.synthetic || needsData))
     throw UsageError(options.synthetic ? "--data and --synthetic exclude each other"
                                        : "no training data: give --data FILE (or --synthetic); see --help");
   if (options.tokenizer != "bytes" && options.dataFormat != "auto" && options.dataFormat != "text")

@@ -16,7 +16,7 @@ struct Options {
   bool synthetic = false;
   std::string evalData;
   int64_t evalEvery = 0;   // 0: only after the last step
-  int64_t evalBatches = 0; // 0: as many whole batches as evalData has
+  int64_t evalBatches = 0; // 0: all of evalData
   int64_t steps = 100;
   double learningRate = 3e-4;
   double minimumLearningRate = -1; // negative: a tenth of learningRate

@@ -69,7 +69,9 @@ void PlanExecutor::initializeParameters(uint64_t seed, const WeightFiles *weight
 }
 
 StepResult PlanExecutor::run(int64_t number, double learningRate) {
-  beginStep(number, learningRate);
+  clear(Role::Gradient);
+  clear(Role::Accumulator);
+  setScalars(number, learningRate);
   perform(step);
   StepResult result{metric("loss"), metric("grad_norm")};
   if (check)
@@ -98,7 +100,8 @@ double PlanExecutor::evaluate(int64_t batch, const TokenSource &samples) {
   EmulatedBodies *ownBodies = std::exchange(bodies, nullptr);
   watch(nullptr);
   Traffic traffic = context.traffic;
-  beginStep(batch + 1, 0);
+  clear(Role::Accumulator);
+  setScalars(batch + 1, 0);
   perform(evaluation);
   tokens = ownTokens, observer = ownObserver;
   watch(ownCheck);
@@ -107,14 +110,17 @@ double PlanExecutor::evaluate(int64_t batch, const TokenSource &samples) {
   return metric("loss");
 }
 
-void PlanExecutor::beginStep(int64_t number, double learningRate) {
-  runningStep = number;
-  for (const Buffer &buffer : device.buffers) {
-    if (buffer.role == Role::Gradient || buffer.role == Role::Accumulator)
+void PlanExecutor::clear(Role role) {
+  for (const Buffer &buffer : device.buffers)
+    if (buffer.role == role)
       memory.clear(buffer.offset, buffer.bytes);
+}
+
+void PlanExecutor::setScalars(int64_t number, double learningRate) {
+  runningStep = number;
+  for (const Buffer &buffer : device.buffers)
     if (buffer.role == Role::Scalar)
       memory.write(buffer.offset, float(buffer.name == "step" ? double(number) : learningRate));
-  }
 }
 
 void PlanExecutor::perform(ActionOrder &order) {

@@ -56,14 +56,15 @@ public:
 
   // Whether the program has what evaluate() needs.
   bool canEvaluate() const;
-  // The loss of the samples of batch `batch` (from 0) of `samples` with the parameters as they are: forward alone,
-  // nothing is changed that a step does not begin anew. Neither the observer nor the profile nor the counts of traffic
-  // see it.
+  // The mean loss of the samples of batch `batch` (from 0) of `samples` with the parameters as they are: forward alone.
+  // Gradients keep what the last step left, and nothing else is changed that a step does not begin anew. Neither the
+  // observer nor the profile nor the counts of traffic see it.
   double evaluate(int64_t batch, const TokenSource &samples);
 
 private:
   void perform(ActionOrder &order);
-  void beginStep(int64_t step, double learningRate);
+  void clear(Role role);
+  void setScalars(int64_t step, double learningRate);
   void load(int64_t microBatch);
   void run(size_t routine, int64_t microBatch);
   void reached(int64_t entry) override;

@@ -82,29 +82,12 @@ private:
       inputs.emplace_back(option, path);
   }
 
-  void addTokens(const std::string &option, const std::string &path) {
-    for (const std::string &file : tokenFiles(path))
-      addInput(option, file);
-  }
-
-  // A file of weights, an index of several beside it, or a folder that holds either.
-  void addWeights(const std::string &path) {
-    addInput("--weights", path);
-    fs::path folder = fs::path(path).extension() == ".json" ? fs::path(path).parent_path() : fs::path(path);
-    if (folder.empty() && !path.empty())
-      folder = ".";
-    for (const std::string &name : namesIn(folder.string()))
-      addInput("--weights", (folder / name).string());
-  }
-
   void findInputs() {
     addInput("", "/proc/self/exe");
-    addTokens("--data", options.data);
-    addTokens("--eval-data", options.evalData);
-    if (options.tokenizer != "bytes")
-      addInput("--tokenizer", options.tokenizer);
-    addInput("--emulate", options.emulate);
-    addWeights(options.weights);
+    addInput("--weights", options.weights);
+    for (const RunInput &input : runInputs(options))
+      if (input.option != "--checkpoint-dir")
+        addInput(input.option, input.path);
     for (const std::string &name : namesIn(options.checkpointDir))
       if (begins(name, "step-"))
         for (const std::string &file : namesIn(options.checkpointDir + "/" + name))

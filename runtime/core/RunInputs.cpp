@@ -4,6 +4,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Options.h"
+#include "runtime/core/TokenData.h"
 #include "runtime/core/WeightFiles.h"
 
 #include <nlohmann/json.hpp>
@@ -67,23 +68,12 @@ void addCheckpoints(const Options &options, std::vector<RunInput> &inputs) {
 
 } // namespace
 
-std::vector<std::string> tokenFiles(const std::string &path) {
-  std::vector<std::string> files;
-  if (path.empty())
-    return files;
-  files.push_back(path);
-  bool named = path.size() > 4 && (path.substr(path.size() - 4) == ".bin" || path.substr(path.size() - 4) == ".idx");
-  std::string base = named ? path.substr(0, path.size() - 4) : path;
-  for (const char *ending : {".bin", ".idx"})
-    if (base + ending != path && isThere(base + ending))
-      files.push_back(base + ending);
-  return files;
-}
-
 std::vector<RunInput> runInputs(const Options &options) {
   std::vector<RunInput> inputs;
   auto addTokens = [&](const char *option, const std::string &path) {
-    for (const std::string &file : tokenFiles(path))
+    if (path.empty())
+      return;
+    for (const std::string &file : dataFiles(path, options.tokenizer != "bytes", options.dataFormat))
       inputs.push_back({option, file == path ? "" : fs::path(file).extension().string(), file});
   };
   addTokens("--data", options.data);

@@ -19,7 +19,4 @@ struct RunInput {
 // that a resumed run may go on from the list of its files, which holds their checksums.
 std::vector<RunInput> runInputs(const Options &options);
 
-// A file of tokens, and what may belong to it: FILE.bin and FILE.idx where they are there.
-std::vector<std::string> tokenFiles(const std::string &path);
-
 } // namespace ppcrt

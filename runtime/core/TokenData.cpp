@@ -1,6 +1,7 @@
 // Opening, recognising, checking and reading files of tokens.
 #include "runtime/core/TokenData.h"
 #include "runtime/core/Checksum.h"
+#include "runtime/core/DataKind.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/Tokenizer.h"
@@ -45,6 +46,25 @@ constexpr int32_t llmcUInt16 = 20240520, llmcUInt32 = 20240801;
 
 } // namespace
 
+static bool isMegatron(const std::string &path, DataFormat format) {
+  std::string base = withoutEnding(path);
+  bool named = endsWith(path, ".idx") || (!isFile(path) && isFile(base + ".bin"));
+  return format == DataFormat::Megatron ||
+         (format == DataFormat::Auto && isFile(base + ".idx") && (named || endsWith(path, ".bin")));
+}
+
+std::vector<std::string> dataFiles(const std::string &path, bool tokenized, const std::string &format) {
+  auto known = std::find(std::begin(dataFormatNames), std::end(dataFormatNames), format);
+  std::string base = withoutEnding(path);
+  // An index that a run wrote would make a pair of ids that had none before.
+  bool mayBePair = format == dataFormatNames[int(DataFormat::Auto)] && endsWith(path, ".bin");
+  if (!tokenized && (mayBePair || isMegatron(path, DataFormat(known - std::begin(dataFormatNames)))))
+    return path == base + ".bin" || path == base + ".idx"
+               ? std::vector<std::string>{base + ".bin", base + ".idx"}
+               : std::vector<std::string>{path, base + ".bin", base + ".idx"};
+  return {path};
+}
+
 void TokenData::open(const std::string &name) {
   path = name;
   if (isFile(path)) {
@@ -63,7 +83,8 @@ void TokenData::open(const std::string &name) {
 }
 
 TokenData::TokenData(const DataRequest &request)
-    : vocabulary(request.vocabulary), checkedBytes(request.checkedBytes), pipes(request.pipes) {
+    : vocabulary(request.vocabulary), checkedBytes(request.checkedBytes), paddingToken(request.paddingToken),
+      pipes(request.pipes) {
   interpret(request);
   int64_t width = tokenTypeBytes[int(stored)], content = byteCount - headerBytes;
   if (content % width)
@@ -80,8 +101,32 @@ TokenData::TokenData(const DataRequest &request)
   check();
 }
 
+std::string_view TokenData::content() const { return {reinterpret_cast<const char *>(bytes), size_t(byteCount)}; }
+
+void TokenData::checkText(DataFormat format) const {
+  std::string problem = foreignContent(content(), path, /*asTokens=*/false);
+  if (problem.empty() && format == DataFormat::Auto)
+    problem = unlikelyText(content(), path);
+  if (!problem.empty())
+    throw InputError(problem);
+}
+
+// Ids of another width are ids of this one with zeros between, which a model would learn without a word.
+void TokenData::checkIds() const {
+  if (std::string problem = foreignContent(content(), path, /*asTokens=*/true); !problem.empty())
+    throw InputError(problem);
+  if (isTextForIds(content()))
+    throw InputError(path + " is a text, no list of token ids: give --data-format text, or --tokenizer FILE");
+  std::string_view checked = content().substr(0, size_t(checkedBytes) / 8 * 8);
+  if (areWiderIds(checked, 4))
+    throw InputError(path + " holds ids of 8 bytes (int64): " + convertIds(path, "<i8"));
+  if (stored == TokenType::UInt16 && areWiderIds(checked, 2))
+    throw InputError(path + ": every second uint16 is 0: these are ids of 4 bytes: give --data-format uint32");
+}
+
 void TokenData::tokenize(const DataRequest &request) {
   open(request.path);
+  checkText(request.format);
   Tokenizer model(MappedFile(request.tokenizer).text(), request.tokenizer);
   std::vector<int32_t> ids;
   try {
@@ -103,12 +148,8 @@ void TokenData::tokenize(const DataRequest &request) {
 void TokenData::interpret(const DataRequest &request) {
   if (!request.tokenizer.empty())
     return tokenize(request);
-  std::string base = withoutEnding(request.path);
-  bool named = endsWith(request.path, ".idx") || (!isFile(request.path) && isFile(base + ".bin"));
-  bool megatron =
-      request.format == DataFormat::Megatron ||
-      (request.format == DataFormat::Auto && isFile(base + ".idx") && (named || endsWith(request.path, ".bin")));
-  if (megatron) {
+  if (isMegatron(request.path, request.format)) {
+    std::string base = withoutEnding(request.path);
     open(base + ".bin");
     MappedFile index(base + ".idx");
     TokenIndex found = parseTokenIndex(index.text(), byteCount, index.path());
@@ -121,7 +162,7 @@ void TokenData::interpret(const DataRequest &request) {
                   (request.format == DataFormat::Auto && endsWith(request.path, ".bin"));
   text = !integers;
   if (text)
-    return;
+    return checkText(request.format);
   int32_t first = byteCount >= llmcHeaderBytes ? load<int32_t>(bytes) : 0;
   if (first == llmcUInt16 || first == llmcUInt32) {
     headerBytes = llmcHeaderBytes;
@@ -136,6 +177,7 @@ void TokenData::interpret(const DataRequest &request) {
     stored = byteCount % 4 == 0 && fits(TokenType::UInt32) ? TokenType::UInt32 : TokenType::UInt16;
   else
     stored = request.format == DataFormat::UInt16 ? TokenType::UInt16 : TokenType::UInt32;
+  checkIds();
 }
 
 // Ids of 16 bits read as 32 are at least 65536 wherever the second of a pair is not 0; ids of 32 bits never are where
@@ -192,6 +234,7 @@ void TokenData::check() {
     int64_t value = token(i);
     if (value < 0 || value >= vocabulary)
       throw InputError(outside(i, value));
+    paddingCount += value == paddingToken;
     if (!histogram.empty())
       ++histogram[value];
   }

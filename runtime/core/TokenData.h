@@ -23,6 +23,9 @@ enum class DataFormat {
 };
 inline constexpr const char *dataFormatNames[] = {"auto", "text", "uint16", "uint32", "megatron"};
 
+// The files that data of this path and format (one of dataFormatNames) is read from; `tokenized`: by a tokenizer.
+std::vector<std::string> dataFiles(const std::string &path, bool tokenized, const std::string &format);
+
 struct DataRequest {
   std::string path; // FILE, FILE.bin or FILE.idx for Megatron's
   DataFormat format = DataFormat::Auto;
@@ -30,6 +33,7 @@ struct DataRequest {
   OrderKind order = OrderKind::Random;
   int64_t sequenceLength = 1;
   int64_t vocabulary = 256;
+  int64_t paddingToken = -1; // to be counted; -1: none
   uint64_t seed = 0;
   int64_t checkedBytes = int64_t(1) << 28; // of token ids; a text is checked whole
   bool pipes = true;                       // whether `path` may be one, which one process can read once
@@ -43,7 +47,8 @@ public:
   // uint16; everything else is text. With a tokenizer the file is a text whatever it is called; its ids are held in
   // memory.
   //
-  // Throws InputError when the file cannot be read, has no whole number of tokens, does not fit its index, is shorter
+  // Throws InputError when the file cannot be read, is neither a text nor ids (see DataKind.h), has no whole number of
+  // tokens, does not fit its index, is shorter
   // than one sample, or has a token outside of the vocabulary among the first
   // `checkedBytes`; it ends the run when such
   // a token is found further on, where a sample reads it.
@@ -57,6 +62,8 @@ public:
   void save(const std::string &path) const;
 
   int64_t size() const { return tokens; }
+  // How many tokens of what was checked are the padding token.
+  int64_t padding() const { return paddingCount; }
   TokenType type() const { return stored; }
   const SampleOrder &order() const { return *samples; }
   // Entropy of the distribution of single tokens in what was checked, in nats: the loss of a model that knows
@@ -67,6 +74,9 @@ private:
   void open(const std::string &name);
   void interpret(const DataRequest &request);
   void tokenize(const DataRequest &request);
+  [[nodiscard]] std::string_view content() const;
+  void checkText(DataFormat format) const;
+  void checkIds() const;
   bool fits(TokenType type) const;
   void check();
   int64_t token(int64_t position) const;
@@ -75,6 +85,7 @@ private:
   std::string path;
   int64_t vocabulary;
   int64_t checkedBytes;
+  int64_t paddingToken, paddingCount = 0;
   bool pipes;
   const unsigned char *bytes = nullptr; // of the file
   int64_t byteCount = 0;

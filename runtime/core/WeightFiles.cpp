@@ -2,6 +2,7 @@
 #include "runtime/core/WeightFiles.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
+#include "runtime/core/WeightConfig.h"
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 namespace ppcrt {
 namespace {
 
+constexpr const char *configFile = "config.json";
 constexpr size_t namesShown = 4;
 
 bool exists(const std::string &path) {
@@ -50,8 +52,9 @@ WeightFiles::WeightFiles(const std::string &path, const Manifest &manifest) : so
   });
   prefix = hasPrefix ? "" : optional;
   resolve(manifest);
-  checkZeros(manifest);
   checkExtra(manifest);
+  if (isFolder(path) && exists(path + "/" + configFile))
+    checkConfig(path + "/" + configFile, manifest.weights, firstFile());
 }
 
 void WeightFiles::openAll(const std::string &path) {
@@ -113,6 +116,66 @@ const WeightParts *WeightFiles::choose(const std::vector<WeightParts> &ways, std
   return nullptr;
 }
 
+bool WeightFiles::isComplete(const WeightParts &way) const {
+  for (const WeightPart &part : way)
+    for (int64_t i = 0; i < part.count; ++i)
+      if (!find(part.name(i)))
+        return false;
+  return true;
+}
+
+std::vector<WeightFiles::Segment> WeightFiles::segmentsOf(const WeightParts &way, const std::vector<int64_t> &whole) {
+  std::vector<Segment> list;
+  bool isOne = way.size() == 1 && way.front().count == 1;
+  for (const WeightPart &part : way)
+    for (int64_t k = 0; k < part.count; ++k) {
+      const Place &place = *find(part.name(k));
+      checkFit(place, isOne && place.tensor->shape == whole ? whole : part.shape); // as --save-parameters writes it
+      list.push_back({part.offset + k * part.step, elementCount(part.shape), place.file, place.tensor});
+      used[place.tensor->name] = true;
+    }
+  std::sort(list.begin(), list.end(), [](const Segment &a, const Segment &b) { return a.begin < b.begin; });
+  return list;
+}
+
+void WeightFiles::readLogical(const std::vector<Segment> &list, int64_t logical, int64_t count, double *values) {
+  auto at = std::upper_bound(list.begin(), list.end(), logical,
+                             [](int64_t value, const Segment &segment) { return value < segment.begin; });
+  for (int64_t done = 0; done < count; ++at) {
+    const Segment &segment = *(at - 1);
+    int64_t inside = logical + done - segment.begin, length = std::min(count - done, segment.count - inside);
+    convert(segment.file->data(*segment.tensor), segment.tensor->type, inside, reinterpret_cast<std::byte *>(values),
+            DataType::F64, done, length);
+    done += length;
+  }
+}
+
+// A file that holds a parameter twice says nothing more than one that holds it once, as long as both are equal.
+void WeightFiles::checkSame(const std::vector<Segment> &read, const std::vector<Segment> &other, int64_t elements) {
+  constexpr int64_t chunk = 4096;
+  std::vector<double> a(chunk), b(chunk);
+  for (int64_t begin = 0; begin < elements; begin += chunk) {
+    int64_t count = std::min(chunk, elements - begin);
+    readLogical(read, begin, count, a.data());
+    readLogical(other, begin, count, b.data());
+    for (int64_t i = 0; i < count; ++i)
+      if (!(a[i] == b[i])) {
+        auto holder = [&](const std::vector<Segment> &list) {
+          return std::upper_bound(list.begin(), list.end(), begin + i,
+                                  [](int64_t value, const Segment &segment) { return value < segment.begin; }) -
+                 1;
+        };
+        auto first = holder(read), second = holder(other);
+        throw InputError(format(
+            "%s: the tensors \"%s\" and \"%s\" differ (%g and %g at element %lld), but they are one parameter of the "
+            "program: compile it with \"tie_word_embeddings\": false where both are to be trained, or remove the one "
+            "that does not count from the file",
+            second->file->path().c_str(), first->tensor->name.c_str(), second->tensor->name.c_str(), a[i], b[i],
+            (long long)(begin + i - second->begin)));
+      }
+  }
+}
+
 void WeightFiles::checkFit(const Place &place, const std::vector<int64_t> &shape) const {
   const StoredTensor &tensor = *place.tensor;
   if (tensor.shape != shape)
@@ -130,17 +193,14 @@ void WeightFiles::resolve(const Manifest &manifest) {
     const WeightParts *way = choose(manifest.weights.parameters[i], missing);
     if (!way)
       continue;
-    for (const WeightPart &part : *way)
-      for (int64_t k = 0; k < part.count; ++k) {
-        const Place &place = *find(part.name(k));
-        checkFit(place, part.shape);
-        segments[i].push_back({part.offset + k * part.step, elementCount(part.shape), place.file, place.tensor});
-        used[place.tensor->name] = true;
-        totalBytes += place.tensor->end - place.tensor->begin;
-      }
+    segments[i] = segmentsOf(*way, manifest.parameters[i].shape);
     segmentCount += segments[i].size();
-    std::sort(segments[i].begin(), segments[i].end(),
-              [](const Segment &a, const Segment &b) { return a.begin < b.begin; });
+    for (const Segment &segment : segments[i])
+      totalBytes += segment.tensor->end - segment.tensor->begin;
+    for (const WeightParts &other : manifest.weights.parameters[i])
+      if (&other != way && isComplete(other))
+        checkSame(segments[i], segmentsOf(other, manifest.parameters[i].shape),
+                  elementCount(manifest.parameters[i].shape));
   }
   if (!missing.empty())
     throw InputError(format("%s: %zu tensor%s of the model %s missing: %s", source.c_str(), missing.size(),
@@ -148,32 +208,26 @@ void WeightFiles::resolve(const Manifest &manifest) {
                             showNames(missing).c_str()));
 }
 
-void WeightFiles::checkZeros(const Manifest &manifest) {
-  for (const ZeroTensor &zero : manifest.weights.zeros) {
-    const Place *place = find(zero.tensor);
-    if (!place)
-      continue;
-    checkFit(*place, zero.shape);
-    used[place->tensor->name] = true;
-    for (int64_t i = 0; i < elementCount(zero.shape); ++i) {
-      double value;
-      convert(place->file->data(*place->tensor), place->tensor->type, i, reinterpret_cast<std::byte *>(&value),
-              DataType::F64, 0, 1);
-      if (value != 0)
-        throw InputError(format("%s: element %lld of the tensor \"%s\" is %g, but the program computes as if it were 0",
-                                place->file->path().c_str(), (long long)i, zero.tensor.c_str(), value));
-    }
-  }
-}
-
-void WeightFiles::checkExtra(const Manifest &manifest) const {
+void WeightFiles::checkExtra(const Manifest &manifest) {
   std::vector<std::string> extra;
   for (const auto &[name, place] : places)
-    if (!used.count(name) && !manifest.weights.isIgnored(name))
-      extra.push_back(name);
+    if (!used.count(name))
+      (manifest.weights.isIgnored(name) ? ignored : extra).push_back(name);
   if (!extra.empty())
     throw InputError(format("%s: %zu tensor%s not of the model: %s", source.c_str(), extra.size(),
                             extra.size() == 1 ? " is" : "s are", showNames(extra).c_str()));
+}
+
+std::string WeightFiles::note() const {
+  if (ignored.empty())
+    return "";
+  return format("%zu tensor%s of %s %s not read, as the program leaves out or computes itself what %s: %s",
+                ignored.size(), ignored.size() == 1 ? "" : "s", source.c_str(), ignored.size() == 1 ? "is" : "are",
+                ignored.size() == 1 ? "it holds" : "they hold", showNames(ignored).c_str());
+}
+
+std::string WeightFiles::firstFile() const {
+  return exists(source + "/" + indexFile) ? source + "/" + indexFile : source + "/" + singleFile;
 }
 
 int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *data) const {

@@ -16,12 +16,16 @@ public:
   static constexpr const char *singleFile = "model.safetensors", *indexFile = "model.safetensors.index.json";
 
   // Throws InputError: files that are absent or damaged; tensors that are missing, that the model does not have, that
-  // are in two files, or whose shape or type does not fit, by name, with what is found and what is expected.
+  // are in two files, or whose shape or type does not fit, by name, with what is found and what is expected; two ways
+  // to store a parameter that are both there and differ; a folder whose config.json is of another model.
   WeightFiles(const std::string &path, const Manifest &manifest);
 
   // Fills the block of a parameter's buffer, padding with zeros; returns how many bytes of the files it has read.
   // Throws InputError when a value is not finite, by tensor and index.
   int64_t load(const Buffer &buffer, const Block &block, std::byte *data) const;
+
+  // Which tensors of the files are not read, and why; empty when all are.
+  std::string note() const;
 
   int64_t tensorCount() const { return int64_t(segmentCount); }
   int64_t bytes() const { return totalBytes; } // of the tensors that the model uses
@@ -45,14 +49,20 @@ private:
   const Place *find(const std::string &name) const;
   const WeightParts *choose(const std::vector<WeightParts> &ways, std::vector<std::string> &missing) const;
   void checkFit(const Place &place, const std::vector<int64_t> &shape) const;
-  void checkZeros(const Manifest &manifest);
-  void checkExtra(const Manifest &manifest) const;
+  bool isComplete(const WeightParts &way) const;
+  // Of a way that is complete, by `begin`; `whole` is the parameter's own shape, in which a tensor of all of it may be.
+  std::vector<Segment> segmentsOf(const WeightParts &way, const std::vector<int64_t> &whole);
+  static void readLogical(const std::vector<Segment> &list, int64_t logical, int64_t count, double *values);
+  static void checkSame(const std::vector<Segment> &read, const std::vector<Segment> &other, int64_t elements);
+  void checkExtra(const Manifest &manifest);
+  std::string firstFile() const;
 
   std::string source;
   std::string prefix; // that the files leave out
   std::vector<std::unique_ptr<SafeTensorsFile>> files;
   std::map<std::string, Place> places;
   std::map<std::string, bool> used;
+  std::vector<std::string> ignored;           // names of tensors that are there and not read
   std::vector<std::vector<Segment>> segments; // [parameter], by `begin`
   size_t segmentCount = 0;
   int64_t totalBytes = 0;

@@ -23,8 +23,6 @@ std::vector<WrittenTensor> storedTensors(const Manifest &manifest, bool round) {
       for (int64_t k = 0; k < part.count; ++k)
         tensors.push_back({part.name(k), part.shape, type, int(i), part.offset + k * part.step});
   }
-  for (const ZeroTensor &zero : manifest.weights.zeros)
-    tensors.push_back({zero.tensor, zero.shape, type});
   std::sort(tensors.begin(), tensors.end(),
             [](const WrittenTensor &a, const WrittenTensor &b) { return a.name < b.name; });
   return tensors;

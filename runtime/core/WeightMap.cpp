@@ -87,9 +87,11 @@ WeightMap readWeightMap(const JsonValue &manifest, const std::vector<Parameter> 
     if (weights.has("ignored"))
       for (const JsonValue &pattern : weights.at("ignored").list())
         map.ignored.push_back(pattern.string());
-    if (weights.has("zeros"))
-      for (const JsonValue &zero : weights.at("zeros").list())
-        map.zeros.push_back({zero.at("tensor").string(), zero.at("shape").shape()});
+    if (weights.has("config_keys"))
+      for (const auto &[path, fallback] : weights.at("config_keys").members())
+        map.configKeys[path] = fallback.string();
+    if (weights.has("padding_token"))
+      map.paddingToken = weights.at("padding_token").integer(0);
     if (weights.has("parameters"))
       for (const auto &[name, ways] : weights.at("parameters").members()) {
         auto found = std::find_if(parameters.begin(), parameters.end(),

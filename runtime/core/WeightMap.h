@@ -5,6 +5,7 @@
 #include "runtime/core/JsonValue.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,18 +26,15 @@ struct WeightPart {
 // Parts that cover a parameter exactly.
 using WeightParts = std::vector<WeightPart>;
 
-// A tensor that files have and the program computes without, because it is zero.
-struct ZeroTensor {
-  std::string tensor;
-  std::vector<int64_t> shape;
-};
-
 struct WeightMap {
   std::vector<std::vector<WeightParts>> parameters; // [parameter]: the ways to store it; the first is written
   std::string optionalPrefix;                       // files may leave it out of all names
   std::vector<std::string> ignored; // patterns of tensors that may be there and are not read; "*" is any text
-  std::vector<ZeroTensor> zeros;
-  std::string config; // the text of the model's config.json; empty when it has none
+  std::string config;               // the text of the model's config.json; empty when it has none
+  // Keys of a config.json that decide what the weights compute, by path ("rope_scaling.factor"), and what each means
+  // where it is absent, as JSON; null: it must be there.
+  std::map<std::string, std::string> configKeys;
+  int64_t paddingToken = -1; // whose embedding the reference does not train; -1: none
 
   bool isIgnored(const std::string &tensor) const;
 };

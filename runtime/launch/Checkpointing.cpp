@@ -3,9 +3,11 @@
 #include "runtime/launch/Checkpointing.h"
 #include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/LearningRate.h"
 #include "runtime/core/SampleOrder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <sys/stat.h>
@@ -157,6 +159,19 @@ std::string Checkpointing::describeCandidates() const {
   return text.empty() ? "none" : text;
 }
 
+std::string Checkpointing::describeRate(const CheckpointInfo &info) const {
+  LearningRate there{info.learningRate, info.minimumLearningRate, info.warmup, info.steps},
+      here{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
+  double last = there.at(info.step), expected = there.at(info.step + 1), next = here.at(info.step + 1);
+  constexpr double visible = 1e-3; // of the rate
+  if (info.step >= options.steps || std::abs(next - expected) <= visible * expected)
+    return "";
+  return format("the learning rate is %.4g in step %lld, after %.4g in step %lld: its schedule is now that of --steps "
+                "%lld --lr %.4g --min-lr %.4g --warmup %lld; --lr %.4g --min-lr %.4g goes on without a jump",
+                next, (long long)info.step + 1, last, (long long)info.step, (long long)options.steps,
+                options.learningRate, options.minimumLearningRate, (long long)options.warmup, last, last);
+}
+
 void Checkpointing::prepare() {
   if (options.checkpointDir.empty())
     return;
@@ -179,6 +194,8 @@ void Checkpointing::prepare() {
     else
       for (const Difference &difference : differences(identity.circumstances, info.identity.circumstances))
         note("resumed with " + difference.name + " " + difference.here + " instead of " + difference.there);
+    if (std::string text = describeRate(info); !text.empty())
+      note(text);
     if (!options.weights.empty())
       note("--weights is not read: the parameters are those of the checkpoint");
   }

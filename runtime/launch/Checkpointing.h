@@ -49,6 +49,8 @@ private:
   void adopt(const CheckpointInfo &info);
   // What makes the checkpoint one of another run.
   std::vector<Difference> differencesFrom(const CheckpointInfo &info) const;
+  // How the learning rate goes on where it is not as the checkpoint's own schedule has it; else empty.
+  std::string describeRate(const CheckpointInfo &info) const;
   bool tryLoad(const Checkpoint &checkpoint, Transport &transport, DeviceMemory &memory);
   void begin(Transport &transport, const DeviceMemory &memory, int64_t step);
   void complete(Transport &transport, bool wait);

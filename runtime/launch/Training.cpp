@@ -44,6 +44,7 @@ DataRequest dataRequest(const Options &options, const Manifest &manifest) {
   request.order = OrderKind(indexOf(orderNames, options.order));
   request.sequenceLength = manifest.sequenceLength;
   request.vocabulary = manifest.vocabulary;
+  request.paddingToken = manifest.weights.paddingToken;
   request.seed = options.seed;
   return request;
 }
@@ -67,13 +68,22 @@ void Training::openData(const RunSetting &setting) {
   request.pipes = std::string(setting.transport) == "local";
   if (options.synthetic)
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
-  else if (!options.data.empty()) // or it is a check of the machine alone
-    tokens = std::make_unique<TokenData>(request);
+  else if (!options.data.empty()) { // or it is a check of the machine alone, or trains nothing
+    auto data = std::make_unique<TokenData>(request);
+    if (data->padding())
+      paddingNote =
+          format("%s holds token %lld, the model's pad_token_id, %lld times in what was looked at: its row of "
+                 "the embedding begins and learns like every other, where transformers begins with zeros and "
+                 "gives it no gradient",
+                 options.data.c_str(), (long long)request.paddingToken, (long long)data->padding());
+    tokens = std::move(data);
+  }
   if (options.evalData.empty())
     return;
   request.path = options.evalData;
   request.order = OrderKind::Sequential;
-  heldOut = std::make_unique<TokenData>(request);
+  heldOut =
+      std::make_unique<Evaluation>(std::make_unique<TokenData>(request), manifest.globalBatch, options.evalBatches);
 }
 
 std::vector<RunFact> Training::facts() const {
@@ -85,13 +95,16 @@ void Training::createOutputs() {
   if (std::string data = tokens ? tokens->describe() : ""; !data.empty() && !options.quiet)
     std::printf("data: %s\n", data.c_str());
   if (heldOut && !options.quiet)
-    std::printf("evaluation: %s\n", heldOut->describe().c_str());
-  if (heldOut && evaluationBatches() < options.evalBatches && !options.quiet)
-    std::fprintf(stderr, "note: --eval-batches %lld: %s has %lld whole ones, which are all evaluated\n",
-                 (long long)options.evalBatches, options.evalData.c_str(), (long long)evaluationBatches());
+    std::printf("evaluation: %s\n", heldOut->data().describe().c_str());
+  if (std::string note = heldOut ? heldOut->note(options.evalData) : ""; !note.empty() && !options.quiet)
+    std::fprintf(stderr, "note: %s\n", note.c_str());
   if (weights && !options.quiet)
     std::printf("weights: %lld tensors, %s\n", (long long)weights->tensorCount(),
                 formatBytes(double(weights->bytes())).c_str());
+  if (std::string unread = weights ? weights->note() : ""; !unread.empty() && !options.quiet)
+    std::fprintf(stderr, "note: %s\n", unread.c_str());
+  if (!paddingNote.empty() && !options.quiet)
+    std::fprintf(stderr, "note: %s\n", paddingNote.c_str());
   if (options.checkMachine)
     return;
   checkpoints.prepare();
@@ -130,7 +143,9 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
   if (!options.trace.empty())
     recorder = std::make_unique<TraceRecorder>();
   context.observer = recorder.get();
-  PlanExecutor executor(manifest, code, context, memory, *tokens, recorder.get());
+  RandomTokens none(manifest.sequenceLength, manifest.vocabulary, options.seed); // of a run without steps
+  const TokenSource &source = tokens ? *tokens : static_cast<const TokenSource &>(none);
+  PlanExecutor executor(manifest, code, context, memory, source, recorder.get());
   if (heldOut && !executor.canEvaluate())
     throw InputError("--eval-data: the program has no function that evaluates: compile it again");
   FiniteCheck finiteCheck(manifest, transport, memory, options.onNotFinite == "stop");
@@ -139,6 +154,10 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
   if (!done)
     executor.initializeParameters(options.seed, weights.get());
   weights.reset();
+  if (!options.saveGradients.empty() && done >= options.steps)
+    throw InputError(format("--save-gradients: step %lld, the last one, is done already, and gradients are not kept: "
+                            "give more --steps",
+                            (long long)done));
   std::unique_ptr<EmulatedBodies> bodies;
   if (emulation)
     bodies = std::make_unique<EmulatedBodies>(*emulation, manifest, transport, executor.streams(), availableCores());
@@ -151,7 +170,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
   // Of the processor: that of a GPU is not measured.
-  bool rates = manifest.target == Target::Host && !(options.quiet && options.log.empty());
+  bool rates = manifest.target == Target::Host && done < options.steps && !(options.quiet && options.log.empty());
   double peakRate = rates ? measurePeakRate(transport, manifest.precision) : 0;
   StepReport report{};
   transport.barrier(Transport::everyRank);
@@ -161,6 +180,12 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
       std::fprintf(stderr, "note: %s holds %lld of the %lld steps before: line i is not step i\n",
                    options.saveLosses.c_str(), (long long)lines, (long long)done);
     metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
+  }
+  auto loss = [&](int64_t batch, const TokenSource &samples) { return executor.evaluate(batch, samples); };
+  if (heldOut && done >= options.steps) { // no step is left to evaluate after
+    double found = heldOut->run(loss, transport.rank() == 0 && !options.quiet);
+    if (metrics)
+      metrics->reportEvaluation(done, found);
   }
   for (int64_t step = done + 1; step <= options.steps; ++step) {
     progress.step = step;
@@ -185,7 +210,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     }
     report.evaluated = heldOut && (step == options.steps || (options.evalEvery && step % options.evalEvery == 0));
     if (report.evaluated)
-      report.evalLoss = evaluate(executor, transport.rank() == 0 && !options.quiet);
+      report.evalLoss = heldOut->run(loss, transport.rank() == 0 && !options.quiet);
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
     report.measured = step == done + 1 || step == options.steps;
@@ -247,25 +272,6 @@ void Training::concludeEmulation(const EmulatedBodies &bodies, Transport &transp
     file.append(durationsText(manifest, bodies.slowdownOfBodies(), bodies.allDurations()));
     file.commit();
   });
-}
-
-int64_t Training::evaluationBatches() const {
-  int64_t whole = std::max<int64_t>(1, heldOut->order().places() / manifest.globalBatch);
-  return options.evalBatches ? std::min(options.evalBatches, whole) : whole;
-}
-
-double Training::evaluate(PlanExecutor &executor, bool speaks) const {
-  int64_t batches = evaluationBatches();
-  double sum = 0, start = now(), told = start;
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    sum += executor.evaluate(batch, *heldOut);
-    if (!speaks || now() - told < mlir::ppc::limits::silentSeconds / 2.0) // the step before it said nothing either
-      continue;
-    told = now();
-    std::fprintf(stderr, "note: %lld of %lld batches are evaluated, about %.0f s left\n", (long long)batch + 1,
-                 (long long)batches, (told - start) / double(batch + 1) * double(batches - batch - 1));
-  }
-  return sum / double(batches);
 }
 
 void Training::measureMemory(Transport &transport, const DeviceMemory &memory, StepReport &report) const {

@@ -13,6 +13,7 @@
 #include "runtime/core/WeightFiles.h"
 #include "runtime/core/WeightFolder.h"
 #include "runtime/launch/Checkpointing.h"
+#include "runtime/launch/Evaluation.h"
 #include "runtime/launch/RankAgreement.h"
 
 #include <memory>
@@ -61,10 +62,6 @@ public:
 
 private:
   void openData(const RunSetting &setting);
-  // How many batches an evaluation takes.
-  int64_t evaluationBatches() const;
-  // The mean loss of the batches to evaluate; where it `speaks`, it says every few seconds how far it is.
-  double evaluate(PlanExecutor &executor, bool speaks) const;
   // What the emulation has come to; the first rank says it and writes --save-durations. Throws InputError when too many
   // bodies were late.
   void concludeEmulation(const EmulatedBodies &bodies, Transport &transport) const;
@@ -76,9 +73,10 @@ private:
   uint64_t runNumber;
   Checkpointing checkpoints;
   LineFile log, losses;
-  std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's
-  std::unique_ptr<TokenSource> tokens;
-  std::unique_ptr<TokenData> heldOut;   // to evaluate on, or null
+  std::unique_ptr<TraceFile> trace;     // where the outputs were created, and a descendant's
+  std::unique_ptr<TokenSource> tokens;  // null where no step reads any
+  std::string paddingNote;              // of tokens that the reference treats otherwise; empty: there are none
+  std::unique_ptr<Evaluation> heldOut;  // null without --eval-data
   std::unique_ptr<WeightFiles> weights; // until the ranks have read them
   std::vector<std::unique_ptr<TensorFile>> saved;
   std::unique_ptr<WeightFolder> savedWeights;

@@ -26,7 +26,6 @@ static Manifest smallModel() {
   manifest.weights.parameters[0].push_back({row});
   manifest.weights.optionalPrefix = "m.";
   manifest.weights.ignored = {"*.mask"};
-  manifest.weights.zeros = {{"zero", {2}}};
   return manifest;
 }
 

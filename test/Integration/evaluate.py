@@ -3,10 +3,12 @@
 
     evaluate.py --build BUILD
 
-With a learning rate of 0 the loss that is evaluated is, bit for bit, the mean of the losses of a run that trains on that data in
+Each sample counts once, also those that do not fill a batch: the loss is the mean of those that a program of one sample at a time
+finds one by one. Gradients that are saved are those of the last step, whether something is evaluated after it or not. With a learning rate of 0 the loss that is evaluated is, bit for bit, the mean of the losses of a run that trains on that data in
 the order of the file. Evaluating leaves training as it is, bit for bit, and layouts agree within LOSS_TOLERANCE.
 """
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -25,7 +27,40 @@ LAYOUTS = {
     "pp4-gpipe": ["--pp", "4", "--schedule", "gpipe", "--micro-batch", "1"],
     "bf16": ["--dp", "2", "--precision", "bf16"],
 }
+SAMPLES = [3, 8, 13]  # of a global batch of 8
 LOSS_TOLERANCE = {"bf16": 1e-2}  # relative; 1e-5 otherwise
+
+
+def held_out(scratch, samples):
+    """The first of the same samples of 16 tokens."""
+    path = os.path.join(scratch, f"held-{samples}")
+    with open(path, "wb") as file:
+        file.write(programs.english(8000, 3)[:16 * samples + 1])
+    return path
+
+
+def evaluated(program, held, **options):
+    """What a program finds before it is trained."""
+    with tempfile.NamedTemporaryFile() as log:
+        programs.run([program, "--steps", "0", "--eval-data", held, "--log", log.name, "--quiet"]
+                     + [f"--{name.replace('_', '-')}={value}" for name, value in options.items()])
+        return json.loads(log.read())["eval_loss"]
+
+
+def one_by_one(build, scratch):
+    """The loss of each sample, by differences of the means of the first ones."""
+    program = programs.compile_model(build, MODEL, ["--seq-len", "16", "--global-batch", "1"], os.path.join(scratch, "one"))
+    count = max(SAMPLES)
+    held = held_out(scratch, count)
+    sums = [0.0] + [evaluated(program, held, eval_batches=n + 1) * (n + 1) for n in range(count)]
+    return [b - a for a, b in zip(sums, sums[1:])]
+
+
+def gradients(program, data, scratch, **options):
+    path = os.path.join(scratch, "gradients.safetensors")
+    programs.train(program, data, 2, save_gradients=path, **options)
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def main():
@@ -38,6 +73,7 @@ def main():
         for path, seed in ((data, 1), (held, 2)):
             with open(path, "wb") as file:
                 file.write(programs.english(8000, seed))
+        losses = one_by_one(arguments.build, scratch)
         for name, layout in LAYOUTS.items():
             program = programs.compile_model(arguments.build, MODEL, SHAPE + layout, os.path.join(scratch, name))
             options = {"lr": "1e-2", "min_lr": "1e-2", "warmup": "1"}
@@ -55,6 +91,13 @@ def main():
                 problems.append(f"evaluated {found}")
             if abs(still[-1]["eval_loss"] - sum(expected) / 3) > 1e-12:
                 problems.append(f"the loss is {still[-1]['eval_loss']!r}, but training finds {sum(expected) / 3!r}")
+            for samples in SAMPLES:
+                mean, seen = sum(losses[:samples]) / samples, evaluated(program, held_out(scratch, samples))
+                if abs(seen - mean) / mean > LOSS_TOLERANCE.get(name, 1e-5):
+                    problems.append(f"the loss of {samples} samples is {seen}, one by one {mean}")
+            saved = gradients(program, data, scratch)
+            if not any(saved[-256:]) or saved != gradients(program, data, scratch, eval_data=held, eval_batches=1):
+                problems.append("evaluating changes the gradients that are saved")
             if worst > LOSS_TOLERANCE.get(name, 1e-5):
                 problems.append(f"the losses {found} are not those of one rank, {single}")
             failed += bool(problems)

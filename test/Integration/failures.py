@@ -147,7 +147,7 @@ def program_cases(build, scratch):
     with open(short, "wb") as file:
         file.write(b"too short")
     with open(os.path.join(scratch, "bytes"), "wb") as file:
-        file.write(bytes(range(256)) * 20)
+        file.write(programs.english(5000) + "café".encode())
     os.mkdir(folder)
 
     def refused(parts, *options, status=(1,)):
@@ -162,7 +162,7 @@ def program_cases(build, scratch):
         ("no-data", refused(["--data"], "--steps", "1", status=(1, 2))),
         ("missing-data", refused(["nowhere"], "--data", "nowhere", "--steps", "1")),
         ("short-data", refused(["short", "9", "17"], "--data", short, "--steps", "1")),
-        ("token-outside-vocabulary", refused(["128"], "--data", os.path.join(scratch, "bytes"), "--steps", "1")),
+        ("token-outside-vocabulary", refused(["195", "128"], "--data", os.path.join(scratch, "bytes"), "--steps", "1")),
         ("data-is-a-folder", refused(["folder"], "--data", folder, "--steps", "1")),
         ("unwritable-log", refused(["/nowhere/log"], *run, "--log", "/nowhere/log")),
         ("unwritable-parameters", refused(["/nowhere/p"], *run, "--save-parameters", "/nowhere/p")),

@@ -251,8 +251,10 @@ TEST_F(CheckpointTest, WhatItIsOfIsComparedAndSaid) {
   content[1234] ^= 1;
   writeFile(other, content);
   auto run = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"--steps", "4", "--threads", "1", "--checkpoint-dir", folder};
+    std::vector<std::string> arguments = {"--steps", "4", "--checkpoint-dir", folder};
     arguments.insert(arguments.end(), more.begin(), more.end());
+    if (std::find(more.begin(), more.end(), "--threads") == more.end())
+      arguments.insert(arguments.end(), {"--threads", "1"});
     ProgramRun program("1,1,2", arguments);
     int status = program.wait();
     errors = program.err();
@@ -288,6 +290,25 @@ TEST_F(CheckpointTest, WhatItIsOfIsComparedAndSaid) {
 }
 
 // What programs wrote before checkpoints said what they are of.
+TEST_F(CheckpointTest, AJumpOfTheLearningRateIsSaid) {
+  // What is said of the rate.
+  auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"--synthetic", "--resume", "--checkpoint-dir", folder};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ProgramRun program("1,1,1", arguments);
+    EXPECT_EQ(program.wait(), 0) << program.err();
+    size_t begin = program.err().find("note: the learning rate ");
+    return begin == std::string::npos ? "" : program.err().substr(begin);
+  };
+  EXPECT_EQ(run({"--steps", "6", "--lr", "1e-3", "--min-lr", "1e-4", "--warmup", "0"}), "");
+  EXPECT_EQ(run({"--steps", "6"}), "") << "nothing is left to do";
+  // Half a cosine over 12 steps is there in step 7.
+  EXPECT_EQ(run({"--steps", "12"}),
+            "note: the learning rate is 0.0004335 in step 7, after 0.0001 in step 6: its schedule is now that of "
+            "--steps 12 --lr 0.001 --min-lr 0.0001 --warmup 0; --lr 0.0001 --min-lr 0.0001 goes on without a jump\n");
+  EXPECT_EQ(run({"--steps", "14", "--lr", "1e-4", "--min-lr", "1e-4"}), "");
+}
+
 TEST_F(CheckpointTest, OneOfTheOldFormatIsGoneOnFromWithAWarning) {
   std::vector<std::string> expected = unbroken("1,1,2");
   ASSERT_EQ(train("1,1,2", 8), 0) << errors;

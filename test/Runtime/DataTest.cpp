@@ -46,7 +46,10 @@ TEST(TokenDataTest, SamplesAreWindowsThatDependOnSeedAndNumberOnly) {
   for (int i = 0; i < 200; ++i)
     content += char(i);
   writeFile(path, content);
-  TokenData first(request(path, 8, 256, 1)), again(request(path, 8, 256, 1)), other(request(path, 8, 256, 2));
+  auto seeded = [&](uint64_t seed) {
+    return TokenData(request(path, 8, 256, seed, OrderKind::Random, DataFormat::Text));
+  };
+  TokenData first(seeded(1)), again(seeded(1)), other(seeded(2));
   std::set<int32_t> starts;
   int different = 0;
   for (int64_t sample = 0; sample < 4000; ++sample) {
@@ -184,6 +187,137 @@ TEST(TokenDataTest, FilesThatCannotBeUsedAreNamed) {
   EXPECT_EQ(changed(0, "TNTIDX"), pair + " is not an index of Megatron-LM: it does not begin with MMIDIDX");
   EXPECT_EQ(errorOf(request(base + "absent", 8, 256, 0, OrderKind::Random, DataFormat::Megatron)),
             "cannot read " + base + "absent.bin: No such file or directory");
+}
+
+// Each is 300 bytes and more, so that it would be long enough to train on.
+TEST(TokenDataTest, WhatIsNoTextIsNamed) {
+  using namespace std::string_literals;
+  std::string prose = "It was the best of times, it was the worst of times.\n", rest;
+  while (rest.size() < 300)
+    rest += prose;
+  std::string utf16;
+  for (char c : rest)
+    utf16 += c + "\0"s;
+  std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  struct Case {
+    const char *name;
+    std::string content, told;
+    bool isBinary = true; // --data-format text takes no other
+  };
+  const Case cases[] = {
+      {"a.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03"s + rest, "is a gzip file"},
+      {"a", "\x1f\x8b\x08\x08\0\0\0\0\x02\x03"s + rest, "is a gzip file"},
+      {"a.txt", "\x28\xb5\x2f\xfd" + rest, "is a zstd file"},
+      {"b",
+       "\xfd"
+       "7zXZ\0"s +
+           rest,
+       "is an xz file"},
+      {"c", "BZh91AY&SY" + rest, "is a bzip2 file"},
+      {"d", "PK\x03\x04" + rest, "is a zip archive"},
+      {"d.npz", "PK\x03\x04" + rest, "is an archive of NumPy arrays"},
+      {"e", "PAR1" + rest + "PAR1", "is a parquet file"},
+      {"f", "\x93NUMPY\x01\0"s + rest, "is a NumPy array"},
+      {"g", "%PDF-1.7\n" + rest, "is a PDF document"},
+      {"h", "\x89PNG\r\n\x1a\n" + rest, "is a PNG picture"},
+      {"i", "\xff\xd8\xff\xe0" + rest, "is a JPEG picture"},
+      {"j", "GIF89a" + rest, "is a GIF picture"},
+      {"k", "RIFF\x24\0\0\0WEBP"s + rest, "is a WebP picture"},
+      {"l", bytesOf(uint64_t(header.size())) + header + rest, "is a safetensors file"},
+      {"m", "\x80\x04\x95\x10" + rest + ".", "is a pickled object"},
+      {"n",
+       "\x7f"
+       "ELF\x02\x01" +
+           rest,
+       "is a program"},
+      {"o", std::string(257, 'x') + "ustar" + rest, "is a tar archive"},
+      {"p", "SQLite format 3\0"s + rest, "is an SQLite database"},
+      {"q", "\x89HDF\r\n\x1a\n" + rest, "is an HDF5 file"},
+      {"r", "ARROW1\0\0"s + rest, "is an Arrow file"},
+      {"s.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n" + rest, "is JSON by its name", false},
+      {"t", "{\"text\": \"" + rest.substr(0, 40) + "\"}\n\n{\"text\": \"b\"}", "is JSON: ", false},
+      {"u.txt", "{\n\"texts\": [\"a\", \"b\",\n\"c\"]}\n", "is JSON: ", false},
+      {"v", "\xff\xfe" + utf16, "is a text in UTF-16", false},
+      {"w", utf16, "is a text in UTF-16LE", false},
+      {"x", "\0"s + utf16.substr(0, utf16.size() - 1), "is a text in UTF-16BE", false},
+      {"y", bytesOf(std::vector<uint32_t>(100, 300)), "holds binary data, no text", false},
+      {"z.parquet", rest, "is a file of records by its name", false},
+      {"z.npy", rest, "is a file of arrays by its name", false},
+  };
+  for (const Case &one : cases) {
+    std::string path = temporaryPath("kind-" + std::string(one.name));
+    writeFile(path, one.content);
+    std::string told = errorOf(request(path, 8));
+    EXPECT_EQ(told.find(path + " " + one.told), 0u) << path << ": " << told;
+    EXPECT_EQ(errorOf(request(path, 8, 256, 0, OrderKind::Random, DataFormat::Text)).empty(), !one.isBinary) << path;
+  }
+}
+
+TEST(TokenDataTest, OddTextsAreTexts) {
+  using namespace std::string_literals;
+  const std::string texts[] = {"{\"a\": 1}\nand then prose about it\n",
+                               "[1, 2, 3]\n[4, 5, 6]\n",
+                               "12345\n67890\n12345\n",
+                               "\xef\xbb\xbfWith a mark of its order",
+                               "PK, or not PK",
+                               "BZh is no name of an archive",
+                               "GIF is a word, and so is PAR1",
+                               "MZ and II* too",
+                               "a zero \0 in the middle"s,
+                               "caf\xe9 in Latin-1, \xff\xff\xff\xff",
+                               "{ this is no JSON }\n",
+                               "\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89",
+                               "%!PS comes before PDF",
+                               "\x1f\x8b is odd, but no archive",
+                               "\"quoted\"\n\"lines\"\n"};
+  for (const std::string &text : texts) {
+    std::string path = temporaryPath("odd");
+    writeFile(path, text);
+    EXPECT_EQ(errorOf(request(path, 4)), "") << text;
+  }
+}
+
+TEST(TokenDataTest, PaddingTokensAreCounted) {
+  std::string path = temporaryPath("padding");
+  writeFile(path, "abcabcab");
+  DataRequest asked = request(path, 4);
+  EXPECT_EQ(TokenData(asked).padding(), 0);
+  asked.paddingToken = 'b';
+  EXPECT_EQ(TokenData(asked).padding(), 3);
+}
+
+TEST(TokenDataTest, IdsOfAnotherWidthAreRefused) {
+  std::string path = temporaryPath("wide.bin");
+  auto refusal = [&](const std::string &content, DataFormat format) {
+    writeFile(path, content);
+    return errorOf(request(path, 8, 1000, 0, OrderKind::Random, format));
+  };
+  std::vector<uint16_t> ids;
+  for (int i = 0; i < 100; ++i)
+    ids.push_back(uint16_t(i * 7 % 1000));
+  std::string two = bytesOf(ids), four = bytesOf(std::vector<uint32_t>(ids.begin(), ids.end())),
+              eight = bytesOf(std::vector<int64_t>(ids.begin(), ids.end()));
+  for (DataFormat format : {DataFormat::Auto, DataFormat::UInt16, DataFormat::UInt32})
+    EXPECT_EQ(refusal(eight, format)
+                  .find(path + " holds ids of 8 bytes (int64): write its token ids as numbers of 2 or "
+                               "4 bytes and nothing else first, as by np.fromfile"),
+              0u)
+        << refusal(eight, format);
+  EXPECT_EQ(refusal(four, DataFormat::UInt16),
+            path + ": every second uint16 is 0: these are ids of 4 bytes: give --data-format uint32");
+  EXPECT_EQ(refusal(four, DataFormat::UInt32), "");
+  EXPECT_EQ(refusal(four, DataFormat::Auto), "");
+  EXPECT_EQ(refusal(two, DataFormat::UInt16), "");
+  EXPECT_EQ(refusal(two, DataFormat::Auto), "");
+  std::string prose;
+  while (prose.size() < 200)
+    prose += "a text that is called ids\n";
+  for (DataFormat format : {DataFormat::Auto, DataFormat::UInt16, DataFormat::UInt32})
+    EXPECT_EQ(refusal(prose, format), path +
+                                          " is a text, no list of token ids: give --data-format text, or --tokenizer "
+                                          "FILE");
+  EXPECT_EQ(refusal("\x93NUMPY" + two, DataFormat::UInt16).find(path + " is a NumPy array, no list of token ids"), 0u);
+  EXPECT_EQ(refusal(std::string("PK\x03\x04") + two, DataFormat::Auto).find(path + " is a zip archive"), 0u);
 }
 
 TEST(TokenDataTest, TokensBeyondTheCheckedPartEndTheRunWhereTheyAreRead) {

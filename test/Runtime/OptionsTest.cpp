@@ -42,18 +42,19 @@ TEST(OptionsTest, NumbersThatMeanNothingAreRefusedByName) {
   EXPECT_GE(options.size(), 12u);
   for (const auto &[name, kind] : options) {
     for (const char *value : {"nan", "NaN", "inf", "-inf", "-1", "-0.5", "1e400", "-1e400", "1e-400", "1e39", "", " ",
-                              "1x", "0x", "1,5", "--lr"})
+                              "1x", "0x", "1,5", "--lr", " 1", "1 "})
       EXPECT_EQ(refusal(name, value).find(name + ": expected "), 0u)
           << name << " " << value << ": " << refusal(name, value);
     if (kind == 'N')
       for (const char *value : {"1.5", "1e3", "inf", "0x10", "9223372036854775808", "99999999999999999999999999999999"})
         EXPECT_EQ(refusal(name, value).find(name + ": expected an integer from "), 0u) << name << " " << value;
-    bool zero = kind == 'F' || name == "--warmup" || name == "--seed";
+    bool zero = kind == 'F' || name == "--warmup" || name == "--seed" || name == "--steps";
     EXPECT_EQ(refusal(name, "0") == "", zero) << name;
     EXPECT_EQ(refusal(name, "1"), "") << name;
     if (kind == 'N' && name != "--seed" && name != "--weight-file-bytes")
       EXPECT_NE(refusal(name, "1000000001"), "") << name;
   }
+  EXPECT_EQ(refusal("--lr", "1e-46"), "--lr: expected a number from 0 to 3.4e+38, found \"1e-46\"") << "0 in 32 bits";
   EXPECT_NE(refusal("--threads", "1025"), "");
   EXPECT_EQ(refusal("--seed", "9223372036854775807"), "");
 }

@@ -160,6 +160,31 @@ TEST_F(RunFilesTest, WhatLiesInAFolderOfWeightsCountsToo) {
   EXPECT_NE(folderRun.err().find("what --data reads"), std::string::npos) << folderRun.err();
 }
 
+// What a run has written beside its inputs is no input of the next one.
+TEST_F(RunFilesTest, ACommandThatWorkedWorksAgain) {
+  fs::rename(folder / "data", folder / "book");
+  const std::vector<std::string> commands[] = {
+      {"--data", folder / "book", "--save-tokens", folder / "book.bin"},
+      {"--data", folder / "book", "--steps", "1", "--log", folder / "book.idx"},
+      {"--synthetic", "--weights", folder / "weights", "--steps", "1", "--save-losses", folder / "weights/losses",
+       "--save-parameters", folder / "weights/parameters.safetensors"},
+      {"--synthetic", "--steps", "1", "--save-weights", folder / "tuned"},
+  };
+  for (const std::vector<std::string> &arguments : commands)
+    for (const char *time : {"first", "second"}) {
+      ProgramRun run("1,1,1", arguments);
+      EXPECT_EQ(run.wait(), 0) << time << ": " << arguments.back() << ": " << run.err();
+    }
+  // Where it would be one, it is refused the first time, too.
+  ProgramRun pair("1,1,1", {"--data", folder / "book.bin", "--steps", "1", "--log", folder / "book.idx"});
+  EXPECT_EQ(pair.wait(), 1);
+  fs::remove(folder / "book.idx");
+  ProgramRun first("1,1,1", {"--data", folder / "book.bin", "--steps", "1", "--log", folder / "book.idx"});
+  EXPECT_EQ(first.wait(), 1);
+  EXPECT_EQ(first.err().find("error: --log " + (folder / "book.idx") + ": this is what --data reads"), 0u)
+      << first.err();
+}
+
 TEST_F(RunFilesTest, NoOutputIsAnother) {
   for (const char *first : fileOutputs)
     for (const char *second : fileOutputs)

@@ -106,7 +106,6 @@ TEST(WeightFilesTest, ASingleFileAndAnIndexAreTheSame) {
 TEST(WeightFilesTest, StackedPartsAndOtherNames) {
   json map = {{"optional_prefix", "body."},
               {"ignored", {"*.mask"}},
-              {"zeros", {{{"tensor", "zero"}, {"shape", {2}}}}},
               {"parameters",
                {{"E",
                  {{{{"tensor", "body.rows.*.up"}, {"shape", {hidden}}, {"count", vocabulary}, {"step", hidden}}},
@@ -124,9 +123,100 @@ TEST(WeightFilesTest, StackedPartsAndOtherNames) {
   tensors.pop_back();
   EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", tensorFile(tensors)}}), map),
             "D: 1 tensor of the model is missing: body.rows.130.up");
-  EXPECT_EQ(errorOfWeights(
-                makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}}, {"zero", {2}, -1}})}}), map),
-            "D/model.safetensors: element 0 of the tensor \"zero\" is -1, but the program computes as if it were 0");
+}
+
+// Two names of one parameter, as a tied head has them, and one tensor that nobody reads.
+const json tied = {{"ignored", {"*.mask"}},
+                   {"parameters",
+                    {{"E",
+                      {{{{"tensor", "E"}, {"shape", {vocabulary, hidden}}}},
+                       {{{"tensor", "head"}, {"shape", {vocabulary, hidden}}}}}}}}};
+
+TEST(WeightFilesTest, WhatIsThereTwiceMustBeEqual) {
+  auto folder = [](float first) {
+    return makeFolder({{"model.safetensors", tensorFile({e, w, {"head", {vocabulary, hidden}, first}})}});
+  };
+  EXPECT_EQ(errorOfWeights(folder(1), tied), "");
+  EXPECT_EQ(errorOfWeights(folder(2), tied),
+            "D/model.safetensors: the tensors \"E\" and \"head\" differ (1 and 2 at element 0), but they are one "
+            "parameter of the program: compile it with \"tie_word_embeddings\": false where both are to be trained, or "
+            "remove the one that does not count from the file");
+  std::string last = tensorFile({e, w, {"head", {vocabulary, hidden}, 1}});
+  last.back() ^= 1; // of the last value
+  EXPECT_NE(errorOfWeights(makeFolder({{"model.safetensors", last}}), tied).find("at element 1571)"),
+            std::string::npos);
+}
+
+TEST(WeightFilesTest, WhatIsNotReadIsNamed) {
+  Manifest manifest = manifestWith(tied);
+  EXPECT_EQ(WeightFiles(makeFolder({{"model.safetensors", tensorFile({e, w})}}), manifest).note(), "");
+  std::string folder = makeFolder({{"model.safetensors", tensorFile({e, w, {"h.0.mask", {3}}})}});
+  EXPECT_EQ(WeightFiles(folder, manifest).note(),
+            "1 tensor of " + folder +
+                " is not read, as the program leaves out or computes itself what it holds: h.0.mask");
+}
+
+// --save-parameters writes parameters in the program's own shapes.
+TEST(WeightFilesTest, AParameterInItsOwnShapeIsRead) {
+  json flat = {{"parameters", {{"E", {{{{"tensor", "E"}, {"shape", {count}}}}}}}}};
+  Manifest manifest = manifestWith(flat);
+  for (const std::vector<int64_t> &shape : {std::vector<int64_t>{count}, {vocabulary, hidden}}) {
+    WeightFiles files(makeFolder({{"model.safetensors", tensorFile({{"E", shape, 1}, w})}}), manifest);
+    EXPECT_EQ(loaded(files, manifest, 0, "E")[7], 8);
+  }
+  EXPECT_NE(errorOfWeights(makeFolder({{"model.safetensors", tensorFile({{"E", {hidden, vocabulary}}, w})}}), flat),
+            "");
+}
+
+// What a folder's config.json says of the model, against the program's.
+std::string differenceOf(const json &program, const json &folder) {
+  json keys = {{"rms_norm_eps", "1e-06"},       {"rope_theta", "10000"},         {"sliding_window", "4096"},
+               {"hidden_act", "\"silu\""},      {"hidden_size", "null"},         {"model_type", "\"mistral\""},
+               {"rope_scaling.factor", "null"}, {"rope_scaling.beta_fast", "32"}};
+  json manifest = json::parse(bigramManifest(1, 1, 1));
+  manifest["weights"] = {{"config_keys", keys}};
+  manifest["config"] = program.dump();
+  try {
+    WeightFiles files(makeFolder({{"model.safetensors", tensorFile({e, w})}, {"config.json", folder.dump()}}),
+                      parseManifest(manifest.dump()));
+  } catch (const InputError &error) {
+    std::string text = error.what();
+    std::string before = "is of another model: ";
+    size_t begin = text.find(before) + before.size(), end = text.find(". Compile that model, or give --weights ");
+    return end == std::string::npos ? text : text.substr(begin, end - begin);
+  }
+  return "";
+}
+
+TEST(WeightFilesTest, AFolderOfAnotherModelIsRefused) {
+  json own = {{"model_type", "mistral"}, {"hidden_size", 16}, {"rms_norm_eps", 1e-6}, {"sliding_window", nullptr}};
+  EXPECT_EQ(differenceOf(own, own), "");
+  auto changed = [&](const json &patch) {
+    json other = own;
+    other.merge_patch(patch); // null removes a key
+    return differenceOf(own, other);
+  };
+  EXPECT_EQ(changed({{"sliding_window", 2}, {"rms_norm_eps", 0.1}}),
+            "rms_norm_eps is 0.1 there, 1e-06 in the program; sliding_window is 2 there, null in the program");
+  EXPECT_EQ(changed({{"sliding_window", nullptr}}), "sliding_window is 4096 there, null in the program");
+  EXPECT_EQ(changed({{"rms_norm_eps", nullptr}}), "") << "the default";
+  EXPECT_EQ(changed({{"hidden_act", "gelu"}}), "hidden_act is \"gelu\" there, \"silu\" in the program");
+  EXPECT_EQ(changed({{"model_type", "llama"}}), "model_type is \"llama\" there, \"mistral\" in the program");
+  // Spellings and values of one thing, and keys of no account.
+  for (const json &same : {json{{"rope_theta", 10000.0}}, json{{"rope_parameters", {{"rope_theta", 1e4}}}},
+                           json{{"rope_parameters", {{"rope_theta", 10000}, {"rope_type", "default"}}}},
+                           json{{"dtype", "bfloat16"}, {"transformers_version", "5"}, {"use_cache", true}}})
+    EXPECT_EQ(changed(same), "") << same;
+  EXPECT_EQ(changed({{"rope_parameters", {{"rope_theta", 5e5}}}}),
+            "rope_theta is 500000.0 there, 10000 in the program");
+  json yarn = {{"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}}}};
+  EXPECT_EQ(changed(yarn), "rope_scaling.factor is 4.0 there, null in the program; rope_scaling.rope_type is \"yarn\" "
+                           "there, null in the program");
+  json stretched = own;
+  stretched.merge_patch(yarn);
+  json newer = own;
+  newer["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4}, {"rope_theta", 10000}, {"beta_fast", 32}};
+  EXPECT_EQ(differenceOf(stretched, newer), "");
 }
 
 TEST(WeightFilesTest, NoRankReadsMoreThanItKeeps) {

@@ -46,7 +46,6 @@ std::optional<LayoutCase> readCase(StringRef line) {
     result.config = llvm::formatv("{0}", *object->get("config")).str();
   result.shape.sequenceLength = object->getInteger("seq_len").value_or(8);
   result.shape.globalBatch = object->getInteger("global_batch").value_or(1);
-  result.shape.scoreBias = false;
   result.precision = object->getString("precision").value_or("f32").str();
   result.layout = readLayout(*layout);
   result.layout.overlap = object->getBoolean("overlap").value_or(false);

@@ -42,7 +42,8 @@ static void noteLeftOut(const ModelShape &shape) {
     llvm::errs() << "note: " << shape.name << ": multi-token prediction layers are left out\n";
   if (shape.moe.scoreBias)
     llvm::errs() << "note: " << shape.name
-                 << ": nothing balances the experts: their score correction biases stay zero\n";
+                 << ": nothing balances the experts: their score correction biases stay as they are, zero where no "
+                    "weights are loaded\n";
 }
 
 int64_t Compilation::rankCount() const {
@@ -68,8 +69,7 @@ bool Compilation::load() {
     if (!config)
       return reportError(llvm::toString(config.takeError())), false;
     noteLeftOut(config->shape);
-    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor,
-                              /*scoreBias=*/false};
+    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor};
     llvm::Expected<OwningOpRef<ModuleOp>> imported = buildModel(*config, import, context);
     if (!imported)
       return reportError(llvm::toString(imported.takeError())), false;

@@ -6,17 +6,22 @@ using namespace mlir::ppc;
 
 using Kept = SmallVector<Value>;
 
-// values[j] = scores[ids[j]]: dscores[e] = sum of dvalues[j] over j with ids[j] = e; the bias only selects
+// values[j] = scores[ids[j]]: dscores[e] = sum of dvalues[j] over j with ids[j] = e; the bias only selects, so that one
+// that is a parameter stays as it is: zero times what a bias that is added to the values would have, which is a sum
+// over the batch like every gradient of a parameter
 FailureOr<Value> TopKOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
-  if (operand == 1 || !dy[0])
+  if (!dy[0])
     return Value();
-  return TopKBackwardOp::create(builder, getLoc(), getScores().getType(), getIds(), dy[0]).getResult();
+  Value scores = TopKBackwardOp::create(builder, getLoc(), getScores().getType(), getIds(), dy[0]);
+  if (operand == 0)
+    return scores;
+  RankedTensorType type = tensorType(scores), sumType = withShape(type, type.getShape().take_back());
+  auto combiner = CombinerAttr::get(builder.getContext(), Combiner::Sum);
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank() - 1));
+  Value sum = ReduceOp::create(builder, getLoc(), sumType, combiner, scores, builder.getDenseI64ArrayAttr(rows));
+  return ScaleOp::create(builder, getLoc(), sumType, sum, builder.getF64FloatAttr(0)).getResult();
 }
-Kept TopKOp::keptForGradient(unsigned operand) {
-  if (operand == 1)
-    return {};
-  return {getIds()};
-}
+Kept TopKOp::keptForGradient(unsigned operand) { return {getIds()}; }
 
 static Value weightsGradient(OpBuilder &builder, Location loc, Value slots, Value ids, Value tokens,
                              BlockAttr experts) {

@@ -11,7 +11,7 @@ def Ppc_TopKOp : Ppc_DifferentiableOp<"top_k"> {
     Row by row (the last dimension), `ids` are the positions of the k largest elements of `scores + bias`, largest first, the
     first of equal ones first; `values` are the elements of `scores` there. With `groups` g and `groups_per_row` m, only the
     elements of m of g equal groups of neighbours take part: those whose two largest elements have the largest sum
-    (DeepSeek-V3, arXiv 2412.19437). The bias selects and receives no gradient.
+    (DeepSeek-V3, arXiv 2412.19437). The bias selects: its gradient is zero.
 
     C1: `values` and `ids` have the shape of `scores` but for the last dimension, k, at least 1 and at most that of `scores`.
     C2: element types of scores and values are equal. C3: `bias` is one-dimensional, as long as a row.

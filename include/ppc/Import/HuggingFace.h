@@ -19,9 +19,6 @@ struct HuggingFaceOptions {
   /// and drops the others. 0: as many as there are tokens, so that none is dropped, which is what the reference
   /// computes.
   double expertCapacityFactor = 0;
-  /// Whether routers get the values that balance their experts (DeepSeek-V3's e_score_correction_bias), as `ppc.state`.
-  /// They start at zero and change by a rule outside of the loss; without that rule, a model trains as if it had none.
-  bool scoreBias = true;
 };
 
 /// Whether a MODEL argument is for this importer: a folder, or a file called *.json.

@@ -7,7 +7,9 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <map>
 #include <optional>
+#include <string>
 
 namespace mlir::ppc {
 
@@ -52,6 +54,9 @@ struct ModelConfig {
   // For messages of who cannot build a part: the key that asks for it; empty when none does.
   std::string dropoutKey, activationKey, ropeKey;
   RoutingNumbers routing;
+  // Keys that decide what given weights compute, by path ("rope_scaling.factor"), with the JSON text of the default:
+  // "null" where the key must be given.
+  std::map<std::string, std::string> keys;
 };
 
 /// The architectures that are read, as "LlamaForCausalLM", sorted.

@@ -10,6 +10,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,10 @@ public:
   /// Paths of the keys that nobody read, in this object and in the nested ones that were opened; sorted.
   std::vector<std::string> unreadKeys() const;
 
+  /// Paths of the keys that were asked for by a reader above, whether they are there or not, each with the fall-back
+  /// that was last given for it; without one, null. Ignored keys are not among them.
+  std::map<std::string, llvm::json::Value> readKeys() const;
+
   /// Records `FILE: key "PATH": expected EXPECTED, found VALUE` unless an earlier error is recorded.
   void reject(llvm::StringRef key, const llvm::Twine &expected);
   /// Records `FILE: key "PATH": MESSAGE` unless an earlier error is recorded.
@@ -70,8 +75,8 @@ private:
   JsonReader(std::shared_ptr<Document> document, const llvm::json::Object *object, std::string path)
       : document(std::move(document)), contents(object), path(std::move(path)) {}
 
-  /// The value, counted as read; null when absent, or null in the file.
-  const llvm::json::Value *read(llvm::StringRef key);
+  /// The value, counted as read; null when absent, or null in the file. The fall-back is noted for readKeys().
+  const llvm::json::Value *read(llvm::StringRef key, llvm::json::Value fallback = nullptr);
   /// Records that `key` is missing unless the caller has a fall-back.
   void require(llvm::StringRef key, bool hasFallback, llvm::StringRef expected);
   std::string pathOf(llvm::StringRef key) const;

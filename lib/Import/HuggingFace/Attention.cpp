@@ -79,7 +79,7 @@ Value ModelBuilder::project(Value out, const std::string &name) {
   ArrayRef<int64_t> sizes = tensorType(out).getShape();
   SmallVector<Dimension> dims = {{"kv_heads", sizes[2]}, {"head_group", sizes[3]}, {"head_dim", sizes[4]}};
   dims.insert(names.transposed ? dims.end() : dims.begin(), hidden);
-  Value weight = matrix(full + ".weight", dims, names.transposed ? dims.size() - 1 : 1);
+  Value weight = matrix(full + ".weight", dims, names.transposed ? dims.size() - 1 : 1, residualScale());
   Value bias = shape.outputBias ? vector(full + ".bias", {hidden}, InitKind::Zeros) : Value();
   at(full);
   Value y = matmul(names.transposed ? "bskgd,kgdh->bsh" : "bskgd,hkgd->bsh", out, weight);

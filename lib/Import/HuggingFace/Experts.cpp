@@ -10,11 +10,8 @@ Value ModelBuilder::experts(Value x, const std::string &name) {
   Dimension hidden{"hidden", shape.hidden}, expert{"experts", moe.experts}, ffn{"expert_ffn", moe.ffn};
   Value router = matrix(name + ".gate.weight", {{"router", moe.experts}, hidden});
   Value bias;
-  if (moe.scoreBias && hasScoreBias)
-    bias = addArgument(attr::state, name + ".gate.e_score_correction_bias", {{"router", moe.experts}},
-                       builder.getF32Type(), {});
-  else if (moe.scoreBias)
-    storeZeros(name + ".gate.e_score_correction_bias", moe.experts);
+  if (moe.scoreBias) // its gradient is zero, and it is not decayed: it stays as it is loaded
+    bias = vector(name + ".gate.e_score_correction_bias", {{"router", moe.experts}}, InitKind::Zeros);
   Value gateUp = matrix(name + ".experts.gate_up_proj", {expert, {"gate_up", 2}, ffn, hidden}, /*rowDims=*/0);
   Value down = matrix(name + ".experts.down_proj", {expert, hidden, ffn}, /*rowDims=*/0);
   storeExperts(name);

@@ -15,7 +15,8 @@ Value ModelBuilder::feedForward(Value x, const std::string &name, int64_t inner)
   auto linear = [&](StringRef which, Value from, Dimension in, Dimension out, const char *letters) {
     std::string full = name + "." + which.str();
     Value weight =
-        matrix(full + ".weight", names.transposed ? ArrayRef<Dimension>{in, out} : ArrayRef<Dimension>{out, in});
+        matrix(full + ".weight", names.transposed ? ArrayRef<Dimension>{in, out} : ArrayRef<Dimension>{out, in}, 1,
+               which == names.down ? residualScale() : 1);
     Value bias = shape.ffnBias ? vector(full + ".bias", {out}, InitKind::Zeros) : Value();
     at(full);
     std::string i(1, letters[0]), o(1, letters[1]);

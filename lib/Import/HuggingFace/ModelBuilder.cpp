@@ -5,8 +5,8 @@ namespace mlir::ppc {
 
 ModelBuilder::ModelBuilder(const ModelConfig &config, const HuggingFaceOptions &options, MLIRContext &context)
     : config(config), shape(config.shape), names(parameterNames(config.shape.family)), batch(options.globalBatch),
-      sequence(options.sequenceLength), capacity(options.sequenceLength), hasScoreBias(options.scoreBias),
-      builder(&context), loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
+      sequence(options.sequenceLength), capacity(options.sequenceLength), builder(&context),
+      loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
   if (options.expertCapacityFactor > 0 && shape.moe)
     capacity = std::min<int64_t>(sequence, std::ceil(options.expertCapacityFactor * double(sequence) *
                                                      double(shape.moe.topK) / double(shape.moe.experts)));
@@ -104,14 +104,19 @@ Value ModelBuilder::rmsNorm(Value x, const std::string &name, double epsilon) {
 
 //===---- Arguments ----===//
 
-Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims) {
+double ModelBuilder::residualScale() const {
+  return shape.family == "gpt2" ? 1 / std::sqrt(2.0 * double(shape.layers)) : 1;
+}
+
+Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims, double scale) {
   if (dims.size() > 2 && rowDims) {
     int64_t sizes[] = {1, 1};
     for (auto [index, dim] : llvm::enumerate(dims))
       sizes[index >= rowDims] *= dim.extent;
     storedAs(name, {weightPart(name, sizes)});
   }
-  auto normal = InitAttr::get(builder.getContext(), InitKind::Normal, builder.getF64FloatAttr(config.initializerRange));
+  auto normal =
+      InitAttr::get(builder.getContext(), InitKind::Normal, builder.getF64FloatAttr(scale * config.initializerRange));
   return addArgument(attr::parameter, name, dims, builder.getF32Type(), {builder.getNamedAttr(attr::init, normal)});
 }
 

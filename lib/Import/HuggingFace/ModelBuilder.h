@@ -77,7 +77,10 @@ private:
 
   //===---- Arguments ----===//
   /// Files of weights hold a matrix in two dimensions; the first `rowDims` of `dims` are its rows.
-  Value matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims = 1);
+  /// `scale`: of the standard deviation that the configuration says.
+  Value matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims = 1, double scale = 1);
+  /// GPT-2 begins with smaller values where a layer adds to the residual stream.
+  double residualScale() const;
   Value vector(const std::string &name, ArrayRef<Dimension> dims, InitKind init);
   Value addInput(StringRef name);
   Value addArgument(StringRef role, StringRef name, ArrayRef<Dimension> dims, Type elementType,
@@ -91,7 +94,8 @@ private:
   /// One more way in which files store a parameter; the first is how they are written.
   void storedAs(const std::string &parameter, ArrayRef<Attribute> parts);
   void storeExperts(const std::string &name);
-  void storeZeros(const std::string &name, int64_t size);
+  /// Keys of the configuration that decide what the weights compute, with their defaults as JSON.
+  DictionaryAttr configKeys();
   /// What `ppc.weights` of the module says.
   DictionaryAttr weightMap();
 
@@ -124,14 +128,12 @@ private:
   const ModelShape &shape;
   const ParameterNames &names;
   int64_t batch, sequence, capacity;
-  bool hasScoreBias;
   OpBuilder builder;
   Location loc;
   std::vector<double> frequencies;
   func::FuncOp function;
   SmallVector<DictionaryAttr> argumentAttributes;
   llvm::MapVector<StringAttr, SmallVector<Attribute>> stored; // ways to store a parameter
-  SmallVector<Attribute> zeros;
   int64_t layer = -1; // 0: embedding, 1..L: decoder layers, L + 1: norm, head and loss
 };
 

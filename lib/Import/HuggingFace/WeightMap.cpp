@@ -41,7 +41,12 @@ void ModelBuilder::storeExperts(const std::string &name) {
            {weightPart(name + ".experts.down_proj", {moe.experts, shape.hidden, moe.ffn})});
 }
 
-void ModelBuilder::storeZeros(const std::string &name, int64_t size) { zeros.push_back(weightPart(name, {size})); }
+DictionaryAttr ModelBuilder::configKeys() {
+  SmallVector<NamedAttribute> keys;
+  for (const auto &[key, value] : config.keys)
+    keys.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
+  return builder.getDictionaryAttr(keys);
+}
 
 DictionaryAttr ModelBuilder::weightMap() {
   SmallVector<NamedAttribute> parameters;
@@ -50,16 +55,19 @@ DictionaryAttr ModelBuilder::weightMap() {
   SmallVector<Attribute> ignored;
   for (StringRef pattern : names.ignoredTensors)
     ignored.push_back(builder.getStringAttr(pattern));
-  if (shape.tiedEmbeddings)
-    ignored.push_back(builder.getStringAttr(names.head + ".weight"));
   for (int64_t index = 0; index < shape.predictionLayers; ++index)
     ignored.push_back(builder.getStringAttr(names.layer + "." + llvm::Twine(shape.layers + index) + ".*"));
   // Files of the bare model, without a head of its own, leave out the first part of the names.
   StringRef prefix = names.layer.take_front(names.layer.find('.') + 1);
-  return builder.getDictionaryAttr({builder.getNamedAttr("optional_prefix", builder.getStringAttr(prefix)),
-                                    builder.getNamedAttr("ignored", builder.getArrayAttr(ignored)),
-                                    builder.getNamedAttr("zeros", builder.getArrayAttr(zeros)),
-                                    builder.getNamedAttr("parameters", builder.getDictionaryAttr(parameters))});
+  SmallVector<NamedAttribute> fields = {
+      builder.getNamedAttr("optional_prefix", builder.getStringAttr(prefix)),
+      builder.getNamedAttr("ignored", builder.getArrayAttr(ignored)),
+      builder.getNamedAttr("config_keys", configKeys()),
+      builder.getNamedAttr("parameters", builder.getDictionaryAttr(parameters)),
+  };
+  if (config.paddingToken)
+    fields.push_back(builder.getNamedAttr("padding_token", builder.getI64IntegerAttr(*config.paddingToken)));
+  return builder.getDictionaryAttr(fields);
 }
 
 } // namespace mlir::ppc

@@ -5,8 +5,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 using namespace mlir;
 using namespace mlir::ppc;
@@ -126,16 +129,139 @@ TEST(ModelImport, AlibiSlopes) {
   EXPECT_FLOAT_EQ(slopes[65], std::exp2(-3 * 0.0625));
 }
 
-TEST(ModelImport, ScoreBiasIsState) {
+/// It is loaded, used and saved like every parameter, and nothing changes it: its gradient is zero, and it has no
+/// decay.
+TEST(ModelImport, ScoreBiasIsAParameterWithoutDecay) {
   ModelConfig config = configOf("deepseek-v3");
-  for (bool scoreBias : {true, false}) {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, {8, 1}, context));
+  auto function = module->lookupSymbol<func::FuncOp>("loss");
+  int64_t biases = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, attr::parameter);
+    if (!name || !name.getValue().ends_with("gate.e_score_correction_bias"))
+      continue;
+    ++biases;
+    EXPECT_TRUE(function.getArgAttr(i, attr::noWeightDecay));
+    EXPECT_EQ(function.getArgAttrOfType<InitAttr>(i, attr::init).getKind(), InitKind::Zeros);
+  }
+  EXPECT_EQ(biases, 58);
+}
+
+/// How transformers begins a model whose initializer_range is 0.02 (`_init_weights` of each class, and of the class
+/// that all have in common): by the name of a parameter without the model's and the layer's, "0", "1", or a standard
+/// deviation. Rows of padding tokens are left out.
+struct Beginning {
+  StringRef model, parameters, value;
+};
+static constexpr StringLiteral llamaLayer = "self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight "
+                                            "self_attn.o_proj.weight embed_tokens.weight lm_head.weight",
+                               llamaNorms = "input_layernorm.weight post_attention_layernorm.weight norm.weight",
+                               gated = "mlp.gate_proj.weight mlp.up_proj.weight mlp.down_proj.weight",
+                               experts = "mlp.gate.weight mlp.experts.gate_up_proj mlp.experts.down_proj",
+                               neoxMatrices = "query_key_value.weight dense.weight dense_h_to_4h.weight "
+                                              "dense_4h_to_h.weight",
+                               neoxBiases = "query_key_value.bias dense.bias dense_h_to_4h.bias dense_4h_to_h.bias";
+static constexpr Beginning beginnings[] = {
+    {"llama-3-8b", llamaLayer, "0.02"},
+    {"llama-3-8b", gated, "0.02"},
+    {"llama-3-8b", llamaNorms, "1"},
+    {"mistral-7b", llamaLayer, "0.02"},
+    {"mistral-7b", gated, "0.02"},
+    {"mistral-7b", llamaNorms, "1"},
+    {"qwen2-7b", llamaLayer, "0.02"},
+    {"qwen2-7b", gated, "0.02"},
+    {"qwen2-7b", llamaNorms, "1"},
+    {"qwen2-7b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias", "0"},
+    {"qwen3-8b", llamaLayer, "0.02"},
+    {"qwen3-8b", gated, "0.02"},
+    {"qwen3-8b", llamaNorms, "1"},
+    {"qwen3-8b", "self_attn.q_norm.weight self_attn.k_norm.weight", "1"},
+    {"gemma-7b", llamaLayer, "0.02"},
+    {"gemma-7b", gated, "0.02"},
+    {"gemma-7b", llamaNorms, "0"}, // they multiply by 1 plus their weight
+    {"mixtral-8x7b", llamaLayer, "0.02"},
+    {"mixtral-8x7b", experts, "0.02"},
+    {"mixtral-8x7b", llamaNorms, "1"},
+    {"qwen2-moe-57b", llamaLayer, "0.02"},
+    {"qwen2-moe-57b", experts, "0.02"},
+    {"qwen2-moe-57b",
+     "mlp.shared_expert.gate_proj.weight mlp.shared_expert.up_proj.weight "
+     "mlp.shared_expert.down_proj.weight mlp.shared_expert_gate.weight",
+     "0.02"},
+    {"qwen2-moe-57b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias", "0"},
+    {"qwen2-moe-57b", llamaNorms, "1"},
+    {"qwen3-235b", llamaLayer, "0.02"},
+    {"qwen3-235b", experts, "0.02"},
+    {"qwen3-235b", llamaNorms, "1"},
+    {"qwen3-235b", "self_attn.q_norm.weight self_attn.k_norm.weight", "1"},
+    {"deepseek-v3",
+     "self_attn.q_a_proj.weight self_attn.q_b_proj.weight self_attn.kv_a_proj_with_mqa.weight "
+     "self_attn.kv_b_proj.weight self_attn.o_proj.weight embed_tokens.weight lm_head.weight",
+     "0.02"},
+    {"deepseek-v3", gated, "0.02"},
+    {"deepseek-v3", experts, "0.02"},
+    {"deepseek-v3",
+     "mlp.shared_experts.gate_proj.weight mlp.shared_experts.up_proj.weight "
+     "mlp.shared_experts.down_proj.weight",
+     "0.02"},
+    {"deepseek-v3", "mlp.gate.e_score_correction_bias", "0"},
+    {"deepseek-v3", llamaNorms, "1"},
+    {"deepseek-v3", "self_attn.q_a_layernorm.weight self_attn.kv_a_layernorm.weight", "1"},
+    {"gpt2", "wte.weight wpe.weight attn.c_attn.weight mlp.c_fc.weight", "0.02"},
+    {"gpt2", "attn.c_proj.weight mlp.c_proj.weight", "0.004082482904638631"}, // 0.02 / sqrt(2 * 12 layers)
+    {"gpt2", "attn.c_attn.bias attn.c_proj.bias mlp.c_fc.bias mlp.c_proj.bias", "0"},
+    {"gpt2", "ln_1.weight ln_2.weight ln_f.weight", "1"},
+    {"gpt2", "ln_1.bias ln_2.bias ln_f.bias", "0"},
+    {"gpt-neox-20b", neoxMatrices, "0.02"},
+    {"gpt-neox-20b", "embed_in.weight embed_out.weight", "0.02"},
+    {"gpt-neox-20b", neoxBiases, "0"},
+    {"gpt-neox-20b", "input_layernorm.weight post_attention_layernorm.weight final_layer_norm.weight", "1"},
+    {"gpt-neox-20b", "input_layernorm.bias post_attention_layernorm.bias final_layer_norm.bias", "0"},
+    {"bloom-176b", neoxMatrices, "0.02"},
+    {"bloom-176b", "word_embeddings.weight", "0.02"},
+    {"bloom-176b", neoxBiases, "0"},
+    {"bloom-176b",
+     "input_layernorm.weight post_attention_layernorm.weight ln_f.weight "
+     "word_embeddings_layernorm.weight",
+     "1"},
+    {"bloom-176b", "input_layernorm.bias post_attention_layernorm.bias ln_f.bias word_embeddings_layernorm.bias", "0"},
+};
+
+TEST(ModelImport, ParametersBeginAsInTheReference) {
+  std::set<StringRef> models;
+  for (const Beginning &beginning : beginnings)
+    models.insert(beginning.model);
+  EXPECT_EQ(models.size(), modelArchitectures().size());
+  for (StringRef model : models) {
+    ModelConfig config = configOf(model);
+    config.initializerRange = 0.02;
     MLIRContext context;
-    OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, {8, 1, 0, scoreBias}, context));
+    OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, {8, 1}, context));
     auto function = module->lookupSymbol<func::FuncOp>("loss");
-    int64_t states = 0;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      states += bool(function.getArgAttr(i, attr::state));
-    EXPECT_EQ(states, scoreBias ? 58 : 0);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto name = function.getArgAttrOfType<StringAttr>(i, attr::parameter);
+      if (!name)
+        continue;
+      StringRef expected;
+      for (const Beginning &beginning : beginnings) {
+        SmallVector<StringRef> suffixes;
+        beginning.parameters.split(suffixes, ' ');
+        for (StringRef suffix : suffixes)
+          if (beginning.model == model && StringRef("." + name.getValue().str()).ends_with("." + suffix.str()))
+            expected = beginning.value;
+      }
+      auto init = function.getArgAttrOfType<InitAttr>(i, attr::init);
+      double deviation = init.getStddev().getValueAsDouble();
+      std::string found = init.getKind() == InitKind::Zeros  ? "0"
+                          : init.getKind() == InitKind::Ones ? "1"
+                                                             : llvm::formatv("{0}", deviation).str();
+      bool isNormal = expected.contains('.');
+      EXPECT_TRUE(isNormal
+                      ? init.getKind() == InitKind::Normal && std::abs(deviation - std::stod(expected.str())) < 1e-12
+                      : found == expected)
+          << model.str() << " " << name.str() << " begins as " << found << ", not " << expected.str();
+    }
   }
 }
 

@@ -26,8 +26,8 @@ static int64_t narrowValues(ModuleOp module) {
 }
 
 static void checkStep(MLIRContext &context, StringRef config, unsigned seed) {
-  OwningOpRef<ModuleOp> wide = buildFromConfig(
-      context, config, {/*sequenceLength=*/3, /*globalBatch=*/4, 0, /*scoreBias=*/false}, /*single=*/true);
+  OwningOpRef<ModuleOp> wide =
+      buildFromConfig(context, config, {/*sequenceLength=*/3, /*globalBatch=*/4}, /*single=*/true);
   OwningOpRef<ModuleOp> narrow = wide->clone();
   ASSERT_TRUE(succeeded(run(*narrow, passes(createLowerPrecisionPass()))));
   int64_t products = 0;

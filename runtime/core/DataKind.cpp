@@ -1,0 +1,315 @@
+// A table of signatures, and what tells a text from other things.
+#include "runtime/core/DataKind.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace ppcrt {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr size_t lookedAt = size_t(1) << 20; // bytes of a file that tell whether it is a text
+
+enum class WayOut { Unpack, Columns, Array, Weights, Document, Picture, Program };
+
+struct Signature {
+  std::string_view bytes;
+  size_t at;
+  const char *name;
+  WayOut way;
+  const char *unpack = nullptr; // command that writes the content to stdout
+};
+
+// In order: what is longer or says more comes first.
+constexpr Signature signatures[] = {
+    {"\x1f\x8b\x08"sv, 0, "a gzip file", WayOut::Unpack, "gzip -dc"},
+    {"\x28\xb5\x2f\xfd"sv, 0, "a zstd file", WayOut::Unpack, "zstd -dc"},
+    {"\xfd"
+     "7zXZ\0"sv,
+     0, "an xz file", WayOut::Unpack, "xz -dc"},
+    {"1AY&SY"sv, 4, "a bzip2 file", WayOut::Unpack, "bzip2 -dc"},
+    {"\x04\x22\x4d\x18"sv, 0, "an lz4 file", WayOut::Unpack, "lz4 -dc"},
+    {"PK\x03\x04"sv, 0, "a zip archive", WayOut::Unpack, "unzip -p"},
+    {"PK\x05\x06"sv, 0, "a zip archive", WayOut::Unpack, "unzip -p"},
+    {"7z\xbc\xaf\x27\x1c"sv, 0, "a 7z archive", WayOut::Unpack, "7z x -so"},
+    {"Rar!\x1a\x07"sv, 0, "a rar archive", WayOut::Unpack, "unrar p"},
+    {"\x1f\x9d"sv, 0, "a compressed file", WayOut::Unpack, "zcat"},
+    {"ustar"sv, 257, "a tar archive", WayOut::Unpack, "tar -xOf"},
+    {"PAR1"sv, 0, "a parquet file", WayOut::Columns},
+    {"ARROW1"sv, 0, "an Arrow file", WayOut::Columns},
+    {"\xff\xff\xff\xff"sv, 0, "an Arrow stream", WayOut::Columns}, // checked further below
+    {"FEA1"sv, 0, "a Feather file", WayOut::Columns},
+    {"Obj\x01"sv, 0, "an Avro file", WayOut::Columns},
+    {"ORC\x0a"sv, 0, "an ORC file", WayOut::Columns},
+    {"SQLite format 3\0"sv, 0, "an SQLite database", WayOut::Columns},
+    {"\x93NUMPY"sv, 0, "a NumPy array", WayOut::Array},
+    {"\x89HDF\r\n\x1a\n"sv, 0, "an HDF5 file", WayOut::Columns},
+    {"GGUF"sv, 0, "a GGUF file of weights", WayOut::Weights},
+    {"%PDF-"sv, 0, "a PDF document", WayOut::Document},
+    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, 0, "a document of an office suite", WayOut::Document},
+    {"\x89PNG\r\n\x1a\n"sv, 0, "a PNG picture", WayOut::Picture},
+    {"\xff\xd8\xff"sv, 0, "a JPEG picture", WayOut::Picture},
+    {"GIF87a"sv, 0, "a GIF picture", WayOut::Picture},
+    {"GIF89a"sv, 0, "a GIF picture", WayOut::Picture},
+    {"II*\0"sv, 0, "a TIFF picture", WayOut::Picture},
+    {"MM\0*"sv, 0, "a TIFF picture", WayOut::Picture},
+    {"WEBP"sv, 8, "a WebP picture", WayOut::Picture},
+    {"WAVE"sv, 8, "a WAV recording", WayOut::Picture},
+    {"AVI "sv, 8, "an AVI film", WayOut::Picture},
+    {"ftyp"sv, 4, "an MP4 film or picture", WayOut::Picture},
+    {"fLaC"sv, 0, "a FLAC recording", WayOut::Picture},
+    {"OggS\0"sv, 0, "an Ogg recording", WayOut::Picture},
+    {"ID3"sv, 0, "an MP3 recording", WayOut::Picture},
+    {"\x1a\x45\xdf\xa3"sv, 0, "a Matroska film", WayOut::Picture},
+    {"\x7f"
+     "ELF"sv,
+     0, "a program", WayOut::Program},
+    {"\0asm"sv, 0, "a program", WayOut::Program},
+    {"MMIDIDX\0\0"sv, 0, "an index of Megatron-LM", WayOut::Array},
+};
+
+// Names that say what content does not: files without a signature, damaged ones, ids without a header.
+struct Ending {
+  std::string_view endings; // separated by spaces
+  const char *name;
+  WayOut way;
+  const char *unpack = nullptr;
+};
+constexpr Ending endings[] = {
+    {".gz .tgz", "a gzip file", WayOut::Unpack, "gzip -dc"},
+    {".zst", "a zstd file", WayOut::Unpack, "zstd -dc"},
+    {".xz .bz2 .lz4 .zip .7z .rar .tar", "an archive", WayOut::Unpack, nullptr},
+    {".parquet .arrow .feather .avro .orc .h5 .hdf5 .tfrecord .tfrecords .mds .msgpack .db .sqlite .xls .xlsx",
+     "a file of records", WayOut::Columns},
+    {".npy .npz .pkl .pickle .joblib", "a file of arrays", WayOut::Array},
+    {".pt .pth .ckpt .safetensors .gguf .onnx", "a file of weights", WayOut::Weights},
+    {".pdf .doc .docx .odt .ppt .pptx .epub", "a document", WayOut::Document},
+    {".png .jpg .jpeg .gif .bmp .tif .tiff .webp .mp3 .wav .flac .ogg .mp4 .avi .mkv .webm",
+     "a picture, a recording or a film", WayOut::Picture},
+    {".exe .so .o .a .dll .class .pyc", "a program", WayOut::Program},
+};
+
+std::string lowered(std::string text) {
+  for (char &c : text)
+    c = c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c;
+  return text;
+}
+
+std::string endingOf(const std::string &path) {
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  size_t dot = name.find_last_of('.');
+  return dot == std::string::npos || dot == 0 ? "" : lowered(name.substr(dot));
+}
+
+bool isOneOf(const std::string &ending, std::string_view list) {
+  return !ending.empty() && (" " + std::string(list) + " ").find(" " + ending + " ") != std::string::npos;
+}
+
+std::string wayOut(WayOut way, const char *unpack, const std::string &path) {
+  switch (way) {
+  case WayOut::Unpack:
+    return unpack ? format("unpack it first, as by %s %s > text.txt", unpack, path.c_str()) : "unpack it first";
+  case WayOut::Columns:
+    return "write the texts that it holds to a file of plain text first";
+  case WayOut::Array:
+    return convertIds(path, nullptr);
+  case WayOut::Weights:
+    return "--weights reads weights; --data takes a text, or a file of token ids";
+  case WayOut::Document:
+    return "write its text to a file of plain text first";
+  case WayOut::Picture:
+  case WayOut::Program:
+    return "--data takes a text, or a file of token ids";
+  }
+  return "";
+}
+
+template <typename T> T load(std::string_view content, size_t at) {
+  T value{};
+  if (at + sizeof value <= content.size())
+    std::memcpy(&value, content.data() + at, sizeof value);
+  return value;
+}
+
+// The length of a header of JSON comes before it.
+bool isSafeTensors(std::string_view content) {
+  auto length = load<uint64_t>(content, 0);
+  return content.size() > 10 && length >= 2 && length <= content.size() - 8 && content[8] == '{' &&
+         (content[9] == '"' || content[9] == '}' || content[9] == ' ');
+}
+
+// Protocols 2 to 5 begin with their number, and all end with a full stop.
+bool isPickle(std::string_view content) {
+  return content.size() > 4 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5 && content.back() == '.';
+}
+
+bool isBitmap(std::string_view content) {
+  return content.substr(0, 2) == "BM" && content.size() > 26 && load<uint32_t>(content, 2) == content.size();
+}
+
+bool isWindowsProgram(std::string_view content) {
+  auto at = size_t(load<uint32_t>(content, 0x3c));
+  return content.substr(0, 2) == "MZ" && at < content.size() && content.substr(at, 4) == "PE\0\0"sv;
+}
+
+// Ids of tokens may begin with these bytes by chance where a signature is short: what follows it must fit, too.
+bool fits(const Signature &signature, std::string_view content, bool asTokens) {
+  if (content.size() < signature.at + signature.bytes.size() ||
+      content.substr(signature.at, signature.bytes.size()) != signature.bytes)
+    return false;
+  std::string_view name = signature.name;
+  auto at = [&](size_t index) { return index < content.size() ? uint8_t(content[index]) : uint8_t(0); };
+  if (name == "a gzip file")
+    return (at(3) & 0xe0) == 0 && (at(8) == 0 || at(8) == 2 || at(8) == 4) && (at(9) <= 13 || at(9) == 255);
+  if (name == "a bzip2 file")
+    return content.substr(0, 3) == "BZh";
+  if (name == "an Arrow stream") // the length of a message, which begins with the place of its table
+    return load<uint32_t>(content, 4) > 0 && load<uint32_t>(content, 4) < (1u << 24) &&
+           load<uint32_t>(content, 8) > 0 && load<uint32_t>(content, 8) <= 64;
+  if (name == "a parquet file" && !asTokens)
+    return content.size() >= 12 && content.substr(content.size() - 4) == "PAR1";
+  if (signature.at == 8)
+    return content.substr(0, 4) == "RIFF";
+  if (name == "an MP4 film or picture")
+    return content[0] == 0;
+  if (name == "an MP3 recording")
+    return at(3) >= 2 && at(3) <= 4;
+  return !asTokens || signature.bytes.size() >= 4;
+}
+
+// Whether all lines but blank ones are JSON objects, or the content is one.
+bool isJson(std::string_view content, bool isWhole, bool arrays) {
+  auto isNested = [&](std::string_view text) {
+    size_t first = text.find_first_not_of(" \t\r\n");
+    return first != std::string_view::npos && (text[first] == '{' || (arrays && text[first] == '[')) &&
+           nlohmann::json::accept(text);
+  };
+  size_t lines = 0;
+  for (size_t begin = 0; begin < content.size();) {
+    size_t end = content.find('\n', begin);
+    if (end == std::string_view::npos && !isWhole)
+      break;
+    std::string_view line = content.substr(begin, end == std::string_view::npos ? end : end - begin);
+    begin = end == std::string_view::npos ? content.size() : end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos)
+      continue;
+    if (!isNested(line))
+      return isWhole && lines == 0 && isNested(content);
+    ++lines;
+  }
+  return lines > 0;
+}
+
+// Control characters that no text has, whatever its encoding.
+bool isNoCharacter(char c) {
+  auto byte = uint8_t(c);
+  return byte == 0x7f || (byte < 0x20 && !(byte >= '\b' && byte <= '\r') && byte != 0x1b);
+}
+
+struct ZeroBytes {
+  size_t even = 0, odd = 0, all = 0;
+};
+
+} // namespace
+
+std::string foreignContent(std::string_view content, const std::string &path, bool asTokens) {
+  auto say = [&](const char *name, const std::string &way) {
+    return path + " is " + name + ", " + (asTokens ? "no list of token ids" : "no text") + ": " + way;
+  };
+  for (const Signature &signature : signatures)
+    if (fits(signature, content, asTokens)) {
+      bool arrays = std::string_view(signature.name) == "a zip archive" && endingOf(path) == ".npz";
+      return arrays ? say("an archive of NumPy arrays", wayOut(WayOut::Array, nullptr, path))
+                    : say(signature.name, wayOut(signature.way, signature.unpack, path));
+    }
+  if (isSafeTensors(content))
+    return say("a safetensors file", wayOut(WayOut::Weights, nullptr, path));
+  if (isPickle(content))
+    return say("a pickled object of Python", wayOut(WayOut::Array, nullptr, path));
+  if (isBitmap(content))
+    return say("a BMP picture", wayOut(WayOut::Picture, nullptr, path));
+  if (isWindowsProgram(content))
+    return say("a program", wayOut(WayOut::Program, nullptr, path));
+  return "";
+}
+
+std::string unlikelyText(std::string_view content, const std::string &path) {
+  constexpr const char *asBytes = "; --data-format text trains on its bytes as they are";
+  std::string_view begin = content.substr(0, lookedAt);
+  std::string ending = endingOf(path);
+  for (const Ending &one : endings)
+    if (isOneOf(ending, one.endings))
+      return path + " is " + one.name + " by its name: " + wayOut(one.way, one.unpack, path) + asBytes;
+  bool wide = begin.substr(0, 4) == "\xff\xfe\0\0"sv || begin.substr(0, 4) == "\0\0\xfe\xff"sv;
+  ZeroBytes zeros;
+  for (size_t i = 0; i < begin.size(); ++i)
+    if (begin[i] == 0)
+      ++(i % 2 ? zeros.odd : zeros.even), ++zeros.all;
+  size_t half = begin.size() / 2;
+  bool little = zeros.odd > half / 4 && zeros.even <= half / 100,
+       big = zeros.even > half / 4 && zeros.odd <= half / 100;
+  auto utf = [&](const char *name) {
+    return path + " is a text in " + name + ": write it in UTF-8 first, as by iconv -f " + name + " -t UTF-8 " + path +
+           " > text.txt" + asBytes;
+  };
+  if (wide)
+    return utf("UTF-32");
+  if (begin.substr(0, 2) == "\xff\xfe"sv || begin.substr(0, 2) == "\xfe\xff"sv)
+    return utf("UTF-16");
+  bool printable = std::all_of(begin.begin(), begin.begin() + std::min<size_t>(begin.size(), 64), [](char c) {
+    return c == 0 || c == '\n' || c == '\r' || c == '\t' || uint8_t(c) >= 32;
+  });
+  if ((little || big) && printable)
+    return utf(little ? "UTF-16LE" : "UTF-16BE");
+  if (size_t odd = std::count_if(begin.begin(), begin.end(), isNoCharacter); odd > begin.size() / 20)
+    return path +
+           format(
+               " holds binary data, no text: %zu of its first %zu bytes are no characters: give --data-format uint16 "
+               "or uint32 if it is a list of token ids",
+               odd, begin.size()) +
+           asBytes;
+  bool named = isOneOf(ending, ".jsonl .ndjson .json"sv);
+  if (isJson(begin, begin.size() == content.size(), named))
+    return path + " is JSON: write the texts that it holds to a file first, as by jq -r .text " + path + " > text.txt" +
+           asBytes;
+  if (named)
+    return path + " is JSON by its name: write the texts that it holds to a file first" + asBytes;
+  return "";
+}
+
+bool isTextForIds(std::string_view content) {
+  constexpr size_t fewest = 64, enough = 4096; // bytes: ids have other ones by then
+  std::string_view begin = content.substr(0, enough);
+  return begin.size() >= fewest && std::none_of(begin.begin(), begin.end(), isNoCharacter) &&
+         begin.find_first_of(" \n") != std::string_view::npos &&
+         size_t(std::count_if(begin.begin(), begin.end(), [](char c) { return uint8_t(c) >= 0x80; })) <
+             begin.size() / 2;
+}
+
+bool areWiderIds(std::string_view content, int width) {
+  bool some = false;
+  constexpr size_t fewest = 8; // pairs, below which zeros may be chance
+  size_t pairs = content.size() / (2 * width);
+  if (pairs < fewest || content.size() % (2 * width))
+    return false;
+  for (size_t pair = 0; pair < pairs; ++pair) {
+    const char *low = content.data() + pair * 2 * width, *high = low + width;
+    if (std::any_of(high, high + width, [](char c) { return c != 0; }))
+      return false;
+    some |= std::any_of(low, low + width, [](char c) { return c != 0; });
+  }
+  return some;
+}
+
+std::string convertIds(const std::string &path, const char *type) {
+  std::string load = type ? "np.fromfile(\"" + path + "\", \"" + type + "\")" : "np.load(\"" + path + "\")";
+  return "write its token ids as numbers of 2 or 4 bytes and nothing else first, as by " + load +
+         ".astype(\"<u4\").tofile(\"ids.bin\") of NumPy";
+}
+
+} // namespace ppcrt
