@@ -2,6 +2,8 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Support/Limits.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
 
@@ -210,8 +212,14 @@ llvm::Expected<TrainingJob> trainingJobOf(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
     for (BlockArgument argument : function.getArguments())
       if (function.getArgAttr(argument.getArgNumber(), attr::input))
-        if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && type.getRank() == 2)
+        if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && type.getRank() == 2) {
+          if (type.getDimSize(0) > limits::globalBatch || type.getDimSize(1) > limits::sequenceLength)
+            return llvm::createStringError(
+                llvm::formatv("input {0} has {1} sequences of {2} tokens, expected at most {3} of {4}",
+                              function.getArgAttr(argument.getArgNumber(), attr::input), type.getDimSize(0),
+                              type.getDimSize(1), limits::globalBatch, limits::sequenceLength));
           return TrainingJob{type.getDimSize(1), type.getDimSize(0)};
+        }
   return llvm::createStringError("no argument is an input [batch, sequence]");
 }
 

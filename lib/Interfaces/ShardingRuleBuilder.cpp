@@ -1,13 +1,19 @@
 // Builds sharding rules the way people write einsums.
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "ppc/Support/Limits.h"
 
 namespace mlir::ppc {
 
 SmallVector<StringRef> dimensionNames(int64_t rank) {
-  static const char *const names[] = {"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11"};
-  assert(rank <= int64_t(std::size(names)) && "tensors have at most 12 dimensions");
-  return SmallVector<StringRef>(names, names + rank);
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (int64_t i = 0; i < limits::dimensions; ++i)
+      all.push_back("d" + std::to_string(i));
+    return all;
+  }();
+  assert(rank <= int64_t(names.size()) && "a tensor has at most limits::dimensions");
+  return SmallVector<StringRef>(names.begin(), names.begin() + rank);
 }
 
 ShardingRuleBuilder::ShardingRuleBuilder(Operation *op) : op(op) {

@@ -1,4 +1,5 @@
 // Attention: verification and type inference.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;

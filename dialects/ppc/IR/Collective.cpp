@@ -1,4 +1,5 @@
 // Collectives on tensors: verification.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -72,6 +73,8 @@ bool AllGatherOp::canRotate() {
   bool isLeft = product.getLhs() == getY();
   StringRef own = isLeft ? product.lhsLetters() : product.rhsLetters(),
             other = isLeft ? product.rhsLetters() : product.lhsLetters();
+  if (getDim() >= own.size()) // a product that is no legal op itself, which is verified behind this one
+    return false;
   char letter = own[getDim()];
   return !(other.contains(letter) && product.resultLetters().contains(letter));
 }

@@ -1,4 +1,5 @@
 // Elementwise ops: verification and folding.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/Matchers.h"
 

@@ -1,5 +1,7 @@
 // Ops that address by index or position: verification.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
+#include "ppc/Support/Limits.h"
 
 using namespace mlir;
 using namespace mlir::ppc;
@@ -53,5 +55,9 @@ LogicalResult RotaryOp::verify() {
                          << last;
   if (int64_t(getStart()) < 0) // rotary_c3
     return emitOpError() << "starts at position " << int64_t(getStart()) << ", expected at least 0";
+  int64_t count = getPositions() ? getPositions()->getExtent() : type.getDimSize(1);
+  if (count > limits::sequenceLength || int64_t(getStart()) > limits::sequenceLength - count) // rotary_c4
+    return emitOpError() << "has " << count << " positions from " << int64_t(getStart()) << " on, expected to end at "
+                         << limits::sequenceLength << " at most";
   return success();
 }

@@ -1,4 +1,5 @@
 // Losses: verification.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;

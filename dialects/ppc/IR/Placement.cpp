@@ -1,4 +1,5 @@
 // Micro-batches, resharding, padding: syntax and verification.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/Builders.h"
 

@@ -1,5 +1,6 @@
 // Attributes: parsing, printing, verification and the small questions about them.
 #include "dialects/ppc/Ppc.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -146,6 +147,7 @@ void GridAttr::print(AsmPrinter &printer) const {
 LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
                                ArrayRef<int64_t> sizes, ArrayRef<AxisRole> roles) {
   llvm::StringSet<> seen;
+  int64_t left = limits::devices;
   if (roles.size() != names.size())
     return emitError() << "grid has " << names.size() << " axes and " << roles.size() << " roles";
   for (auto [name, size] : llvm::zip_equal(names, sizes)) {
@@ -153,6 +155,10 @@ LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
       return emitError() << "grid axis " << name << " appears twice";
     if (size < 1)
       return emitError() << "grid axis " << name << " has size " << size << ", expected at least 1";
+    if (size > left)
+      return emitError() << "grid axis " << name << " of size " << size << " makes more than " << limits::devices
+                         << " devices";
+    left /= size;
   }
   return success();
 }
@@ -390,8 +396,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
                          << stages[i];
   if (vp < 1 || int64_t(stages.size()) % vp)
     return emitError() << "vp is " << vp << ", which does not divide the plan's " << stages.size() << " stages";
-  if (microBatches < 1)
-    return emitError() << "micro_batches is " << microBatches << ", expected at least 1";
+  if (microBatches < 1 || microBatches > limits::globalBatch)
+    return emitError() << "micro_batches is " << microBatches << ", expected 1 to " << limits::globalBatch;
   auto verifyAxes = [&](const Twine &what, Attribute value) -> LogicalResult {
     auto axes = dyn_cast<ArrayAttr>(value);
     if (!axes || !llvm::all_of(axes, [](Attribute axis) { return isa<StringAttr>(axis); }))

@@ -46,11 +46,13 @@ def Ppc_Dialect : Dialect {
   let extraClassDeclaration = "void registerAttributes();";
 }
 
-// Tensors of the dialect: static shapes only, and no dimension of size zero (nothing to compute, and nothing to cut).
-def Ppc_HasElements : CPred<"::llvm::cast<::mlir::ShapedType>($_self).getNumElements() > 0">;
+// Tensors of the dialect: static shapes only, no dimension of size zero (nothing to compute, and nothing to cut), and no
+// more elements and dimensions than can be counted with (docs/Limits.md).
+def Ppc_HasLegalShape : CPred<"::mlir::ppc::isLegalShape(::llvm::cast<::mlir::ShapedType>($_self).getShape())">;
 class Ppc_TensorOf<list<Type> elements> : ConfinedType<
-    StaticShapeTensorOf<elements>, [Ppc_HasElements],
-    StaticShapeTensorOf<elements>.summary # " with no dimension of size zero", "::mlir::RankedTensorType">;
+    StaticShapeTensorOf<elements>, [Ppc_HasLegalShape],
+    StaticShapeTensorOf<elements>.summary # " with no dimension of size zero, at most 2^46 elements and 64 dimensions",
+    "::mlir::RankedTensorType">;
 def Ppc_FloatTensor : Ppc_TensorOf<[F16, BF16, F32, F64]>;
 def Ppc_IndexTensor : Ppc_TensorOf<[I32, I64]>;
 def Ppc_Tensor : Ppc_TensorOf<[F16, BF16, F32, F64, I32, I64]>;

@@ -1,4 +1,5 @@
 // Mixtures of experts: verification.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 // Ops that rearrange elements: verification and folding.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 // The optimizer: verification.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;

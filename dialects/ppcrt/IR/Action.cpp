@@ -1,4 +1,5 @@
 // Actions: syntax of tokens, verification, what they touch.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"

@@ -77,7 +77,7 @@ def PpcRt_RunOp : PpcRt_Action<"run", (ins FlatSymbolRefAttr:$routine, OptionalA
     when the code has reached that `ppcrt.reach`, and with it the uses of the entry's buffers by this run have ended.
 
     C1: the micro-batch is not negative. C2: routines of a micro-batch say which, those of the whole step say none
-    (`ppc-verify-program`, which finds the routine). C3: it gives at most one token, or as many and one more as `early` of the routine
+    (of a program, which is looked at as a whole). C3: it gives at most one token, or as many and one more as `early` of the routine
     has entries (there, too).
 
     Example: `%0 = ppcrt.run @forward micro_batch 0 after (%x) on @compute`, `%1:3 = ppcrt.run @backward micro_batch 3 on @compute`

@@ -1,4 +1,5 @@
 // Communication beside computation in bodies: verification and effects.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,5 @@
 // Calls of bodies and marks between them: verification, effects.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,5 @@
 // Communication: verification, and effects that keep every collective in its place on every rank.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"

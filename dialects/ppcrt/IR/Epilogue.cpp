@@ -1,6 +1,7 @@
 // Products with epilogues: verification, effects.
 #include "dialects/ppcrt/Epilogue.h"
 
+#include "dialects/ppc/LegalShape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"

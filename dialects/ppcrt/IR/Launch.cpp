@@ -1,4 +1,5 @@
 // Kernels in bodies: verification, effects.
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,8 +1,10 @@
 // Programs, devices, buffers, routines, messages: verification.
-#include "dialects/ppcrt/PpcRt.h"
+#include "ActionNames.h"
+#include "dialects/ppc/LegalShape.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -50,8 +52,9 @@ ppc::GridAttr ProgramOp::getDeviceGrid() {
 }
 
 LogicalResult ProgramOp::verify() {
-  if (getMicroBatches() < 1) // program_c1
-    return emitOpError() << "has " << getMicroBatches() << " micro-batches";
+  if (getMicroBatches() < 1 || getMicroBatches() > ppc::limits::globalBatch) // program_c1
+    return emitOpError() << "has " << int64_t(getMicroBatches()) << " micro-batches, expected 1 to "
+                         << ppc::limits::globalBatch;
   if (getCopies() < 1 || getMicroBatches() % getCopies()) // program_c5
     return emitOpError() << "has " << getCopies() << " copies of the model for " << getMicroBatches()
                          << " micro-batches, which they share evenly";
@@ -73,8 +76,9 @@ LogicalResult ProgramOp::verify() {
 ProgramOp DeviceOp::getProgram() { return cast<ProgramOp>((*this)->getParentOp()); }
 
 LogicalResult DeviceOp::verify() {
-  if (getArena().value_or(0) > uint64_t(INT64_MAX)) // device_c3
-    return emitOpError() << "has an arena of " << int64_t(*getArena()) << " bytes";
+  if (getArena().value_or(0) > uint64_t(ppc::limits::tensorElements)) // device_c3
+    return emitOpError() << "has an arena of " << int64_t(*getArena()) << " bytes, expected 0 to "
+                         << ppc::limits::tensorElements;
   int steps = 0, evaluations = 0;
   for (Operation &op : getBody().front()) {
     if (!isa<StreamOp, BufferOp, RoutineOp, StepOp, EvaluateOp>(op)) // device_c1
@@ -170,7 +174,26 @@ static LogicalResult verifyPlaces(BufferOp buffer) {
   return success();
 }
 
+// buffer_c9: what is computed of sizes fits in 64 bits
+static LogicalResult verifyExtent(BufferOp buffer) {
+  MemRefType type = buffer.getBufferType();
+  if (!type.getElementType().isIntOrFloat())
+    return buffer.emitOpError() << "is of " << type << ", expected integers or floats";
+  constexpr int64_t most = ppc::limits::tensorElements;
+  if (!ppc::isLegalShape(type.getShape(), /*mayBeEmpty=*/true) || buffer.getBytes() > most)
+    return buffer.emitOpError() << "is of " << type << ", expected at most " << most << " bytes";
+  if (int64_t slots = buffer.getSlotCount(); buffer.hasSlots() && (slots < 1 || slots > ppc::limits::globalBatch))
+    return buffer.emitOpError() << "has " << slots << " slots, expected 1 to " << ppc::limits::globalBatch;
+  for (auto [place, name] :
+       {std::pair(buffer.getOffset(), "is at offset "), std::pair(buffer.getStride(), "has a stride of ")})
+    if (place && (int64_t(*place) < 0 || int64_t(*place) > most)) // buffer_c4
+      return buffer.emitOpError() << name << int64_t(*place) << ", expected 0 to " << most;
+  return success();
+}
+
 LogicalResult BufferOp::verify() {
+  if (failed(verifyExtent(*this)))
+    return failure();
   BufferRole role = getRole();
   auto is = [&](std::initializer_list<BufferRole> roles) { return llvm::is_contained(roles, role); };
   StringRef roleName = stringifyBufferRole(role);
@@ -187,12 +210,8 @@ LogicalResult BufferOp::verify() {
           BufferRole::Metric, BufferRole::Prepared}) &&
       hasSlots())
     return emitOpError() << "is a " << roleName << ", which has no slots";
-  if (hasSlots() && int64_t(*getSlots()) < 1)
-    return emitOpError() << "has " << int64_t(*getSlots()) << " slots";
   if (getInit() && role != BufferRole::Parameter) // buffer_c3
     return emitOpError() << "is a " << roleName << ", only parameters are initialised";
-  if (int64_t(getOffset().value_or(0)) < 0) // buffer_c4
-    return emitOpError() << "is at offset " << int64_t(*getOffset());
   if (getStride() && (!hasSlots() || int64_t(*getStride()) < getBytes()))
     return emitOpError() << "has a stride of " << int64_t(*getStride())
                          << (hasSlots() ? " bytes for slots of " + std::to_string(getBytes()) : " but no slots");
@@ -293,6 +312,9 @@ LogicalResult ProgramOp::verifyRegions() {
         return failure();
     for (auto routine : device.getBody().front().getOps<RoutineOp>())
       if (failed(verifyRoutine(symbols, functions, routine)))
+        return failure();
+    for (Operation &sequence : device.getBody().front())
+      if (isa<StepOp, EvaluateOp>(sequence) && failed(verifyActionNames(device, sequence, symbols, functions)))
         return failure();
   }
   DenseMap<Attribute, MessageOp> arrivals;

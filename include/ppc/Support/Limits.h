@@ -22,6 +22,7 @@ constexpr int64_t layers = 4096;                     // transformer layers
 constexpr int64_t modelSize = int64_t(1) << 31;      // any other size in a config.json
 constexpr int64_t parameters = int64_t(1) << 60;     // elements of all parameters
 constexpr int64_t tensorElements = int64_t(1) << 46; // elements of one tensor
+constexpr int64_t dimensions = 64;                   // of one tensor
 
 // Steps and machines.
 constexpr int64_t sequenceLength = int64_t(1) << 26; // tokens

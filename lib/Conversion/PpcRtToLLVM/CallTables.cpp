@@ -69,10 +69,12 @@ static std::optional<std::pair<int64_t, int64_t>> placeOf(Value value) {
 
 LogicalResult CallTables::extract(ModuleOp module) {
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-    if (!function->hasAttr(ppcrt::kRoutineAttr) || function.isExternal() ||
-        !llvm::all_of(function.front().without_terminator(), [](Operation &op) {
-          return isa<ppcrt::CallOp, ppcrt::ReachOp, memref::ViewOp, arith::ConstantOp>(op);
-        }))
+    if (!function->hasAttr(ppcrt::kRoutineAttr) || function.isExternal())
+      continue;
+    auto body = function.front().without_terminator();
+    bool isTable = llvm::all_of(
+        body, [](Operation &op) { return isa<ppcrt::CallOp, ppcrt::ReachOp, memref::ViewOp, arith::ConstantOp>(op); });
+    if (!isTable || llvm::none_of(body, llvm::IsaPred<ppcrt::CallOp, ppcrt::ReachOp>)) // nothing to list
       continue;
     Table &table = tables.emplace_back();
     table.name = function.getSymNameAttr();

@@ -28,7 +28,6 @@ private:
   LogicalResult verifyCode();
   LogicalResult verifyActions(DeviceOp device, Block &actions, bool isEvaluation);
   LogicalResult verifyAction(DeviceOp device, ActionOpInterface action, bool isEvaluation);
-  LogicalResult verifySizes(DeviceOp device, CollectiveOp collective, GroupOp group);
   LogicalResult countOnce(Counts &counts, Attribute what, int64_t microBatch, Operation *action);
   LogicalResult verifyMessages(bool isEvaluation);
 
@@ -48,42 +47,6 @@ LogicalResult ProgramContract::verifyCode() {
   return success();
 }
 
-/// How many ranks a set of a group has; 0 where an axis is not of the grid.
-static int64_t ranksIn(GroupOp group, GridAttr grid) {
-  if (auto sets = group.getRanks())
-    return cast<DenseI64ArrayAttr>(sets->getValue().front()).size();
-  int64_t ranks = 1;
-  for (StringRef axis : axisNames(*group.getAxes())) {
-    if (!grid.has(axis))
-      return 0;
-    ranks *= axis == "pp" && group.getStages() ? int64_t(group.getStages()->size()) : grid.size(axis);
-  }
-  return ranks;
-}
-
-// C2: blocks of all ranks are as large as what they make up.
-LogicalResult ProgramContract::verifySizes(DeviceOp device, CollectiveOp collective, GroupOp group) {
-  int64_t ranks = ranksIn(group, program.getGrid());
-  for (auto [from, to] : llvm::zip_equal(collective.getReads(), collective.getWrites())) {
-    BufferOp source = symbols.buffer(device, cast<FlatSymbolRefAttr>(from).getAttr());
-    BufferOp target = symbols.buffer(device, cast<FlatSymbolRefAttr>(to).getAttr());
-    int64_t read = source.getBufferType().getNumElements(), written = target.getBufferType().getNumElements();
-    CollectiveKind kind = collective.getKind();
-    bool fits = kind == CollectiveKind::AllGather       ? written == ranks * read
-                : kind == CollectiveKind::ReduceScatter ? read == ranks * written
-                : kind == CollectiveKind::AllToAll      ? read == written && ranks && read % ranks == 0
-                                                        : true;
-    if (ranks && fits)
-      continue;
-    InFlightDiagnostic error = collective.emitOpError()
-                               << "is over sets of " << ranks << " ranks, reads " << read << " elements of " << from
-                               << " and writes " << written << " of " << to;
-    error.attachNote(group.getLoc()) << "the group";
-    return error;
-  }
-  return success();
-}
-
 // C3
 LogicalResult ProgramContract::countOnce(Counts &counts, Attribute what, int64_t microBatch, Operation *action) {
   auto [first, isNew] = counts[what].try_emplace(microBatch, action);
@@ -97,90 +60,24 @@ LogicalResult ProgramContract::countOnce(Counts &counts, Attribute what, int64_t
   return error;
 }
 
-// C2
+// C2, C3
 LogicalResult ProgramContract::verifyAction(DeviceOp device, ActionOpInterface action, bool isEvaluation) {
-  if (!symbols.hasStream(device, action.getStreamAttr().getAttr()))
-    return action->emitOpError() << "is put on " << action.getStreamAttr() << ", which is no stream of its device";
-  for (Value token : action.getAfter())
-    if (token.getParentBlock() != action->getBlock())
-      return action->emitOpError("waits for a token of another step");
-  auto within = [&](std::optional<int64_t> microBatch) -> LogicalResult {
-    if (microBatch.value_or(0) >= int64_t(program.getMicroBatches()))
-      return action->emitOpError() << "is for micro-batch " << *microBatch << " of " << program.getMicroBatches();
-    return success();
-  };
-  auto end = [&](FlatSymbolRefAttr name, int64_t microBatch, bool isSent) -> LogicalResult {
-    MessageOp message = symbols.message(name.getAttr());
-    if (!message || (isSent ? message.getSender() : message.getReceiver()) != device.getSymNameAttr()) {
-      InFlightDiagnostic error = action->emitOpError()
-                                 << (isSent ? "sends " : "receives ") << name << ", which is no message "
-                                 << (isSent ? "from" : "to") << " its device";
-      if (message)
-        error.attachNote(message.getLoc())
-            << "it goes from @" << message.getSender().getValue() << " to @" << message.getReceiver().getValue();
-      return error;
-    }
-    return failure(failed(within(microBatch)) ||
-                   failed(countOnce(isSent ? sends : receives, name, microBatch, action)));
-  };
-  auto bound = [&](ArrayAttr names, std::optional<int64_t> microBatch) -> LogicalResult {
-    for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
-      BufferOp buffer = symbols.buffer(device, name.getAttr());
-      if (!buffer)
-        return action->emitOpError() << "works on " << name << ", which is no buffer of its device";
-      if (buffer.hasSlots() && !microBatch) {
-        InFlightDiagnostic error = action->emitOpError()
-                                   << "works on " << name << ", which has slots, and says no micro-batch";
-        error.attachNote(buffer.getLoc()) << "the buffer";
-        return error;
-      }
-    }
-    return within(microBatch);
-  };
   Operation *op = action;
-  if (auto load = dyn_cast<LoadOp>(op))
-    return within(load.getMicroBatch());
   if (auto send = dyn_cast<SendOp>(op))
-    return end(send.getMessageAttr(), send.getMicroBatch(), true);
+    return countOnce(sends, send.getMessageAttr(), send.getMicroBatch(), op);
   if (auto receive = dyn_cast<ReceiveOp>(op))
-    return end(receive.getMessageAttr(), receive.getMicroBatch(), false);
+    return countOnce(receives, receive.getMessageAttr(), receive.getMicroBatch(), op);
   if (auto exchange = dyn_cast<ExchangeOp>(op))
-    return failure(failed(end(exchange.getSentAttr(), exchange.getSentMicroBatch(), true)) ||
-                   failed(end(exchange.getReceivedAttr(), exchange.getReceivedMicroBatch(), false)));
-  if (auto collective = dyn_cast<CollectiveOp>(op)) {
-    auto group = functions.lookup<GroupOp>(collective.getGroupAttr().getAttr());
-    if (!group)
-      return op->emitOpError() << "is of group " << collective.getGroupAttr() << ", which the module does not have";
-    return failure(failed(bound(collective.getReads(), collective.getMicroBatch())) ||
-                   failed(bound(collective.getWrites(), collective.getMicroBatch())) ||
-                   failed(verifySizes(device, collective, group)));
-  }
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return bound(ArrayAttr::get(op->getContext(), {copy.getFromAttr(), copy.getToAttr()}), copy.getMicroBatch());
-  if (auto check = dyn_cast<CheckFiniteOp>(op))
-    return bound(check.getBuffers(), check.getMicroBatch());
-  auto run = cast<RunOp>(op);
-  RoutineOp routine = symbols.routine(device, run.getRoutineAttr().getAttr());
-  if (!routine)
-    return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is no routine of its device";
-  if (routine.isOfStep() == run.getMicroBatch().has_value()) {
-    InFlightDiagnostic error = run.emitOpError() << (routine.isOfStep() ? "gives a micro-batch to a routine of the step"
-                                                                        : "says no micro-batch");
-    error.attachNote(routine.getLoc()) << "the routine";
-    return error;
-  }
-  if (run.getNumResults() > 1 && run.getNumResults() != routine.getEarlyCount() + 1) { // run_c3
-    InFlightDiagnostic error = run.emitOpError() << "gives " << run.getNumResults() << " tokens, expected one, or "
-                                                 << routine.getEarlyCount() << " early ones and the last";
-    error.attachNote(routine.getLoc()) << "the routine";
-    return error;
-  }
-  if ((routine.getKind() == RoutineKind::Evaluate) != isEvaluation &&
-      llvm::is_contained({RoutineKind::Evaluate, RoutineKind::Update}, routine.getKind()))
+    return failure(failed(countOnce(sends, exchange.getSentAttr(), exchange.getSentMicroBatch(), op)) ||
+                   failed(countOnce(receives, exchange.getReceivedAttr(), exchange.getReceivedMicroBatch(), op)));
+  auto run = dyn_cast<RunOp>(op);
+  if (!run)
+    return success();
+  RoutineKind kind = symbols.routine(device, run.getRoutineAttr().getAttr()).getKind();
+  if ((kind == RoutineKind::Evaluate) != isEvaluation &&
+      llvm::is_contained({RoutineKind::Evaluate, RoutineKind::Update}, kind))
     return run.emitOpError() << "runs " << run.getRoutineAttr() << " in a step of the other kind";
-  return failure(
-      failed(within(run.getMicroBatch())) ||
-      failed(countOnce(runs, run.getRoutineAttr(), run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : -1, run)));
+  return countOnce(runs, run.getRoutineAttr(), run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : -1, run);
 }
 
 LogicalResult ProgramContract::verifyActions(DeviceOp device, Block &actions, bool isEvaluation) {

@@ -33,15 +33,15 @@ class ActivationsOffload {
 public:
   explicit ActivationsOffload(DeviceOp device) : device(device) {}
 
-  /// Whether any leave.
-  bool run();
+  /// Whether any leave; fails, with an error, where backward reads what no forward has made.
+  FailureOr<bool> run();
 
 private:
   std::vector<SavedGroup> findGroups();
   int64_t usedAtOnce(const SavedGroup &group);
   BufferOp clone(BufferOp buffer, StringRef suffix, int64_t slots);
   void addBuffers(SavedGroup &group);
-  void addCopies(const SavedGroup &group);
+  LogicalResult addCopies(const SavedGroup &group);
   void report(ArrayRef<SavedGroup> groups);
 
   DeviceOp device;
@@ -130,7 +130,7 @@ void ActivationsOffload::addBuffers(SavedGroup &group) {
 }
 
 /// Each micro-batch's values leave when they are made, and come back as soon as a slot for them is free.
-void ActivationsOffload::addCopies(const SavedGroup &group) {
+LogicalResult ActivationsOffload::addCopies(const SavedGroup &group) {
   struct Uses {
     Operation *made = nullptr, *firstOut = nullptr, *lastOut = nullptr, *lastIn = nullptr;
     SmallVector<Operation *, 2> used;
@@ -143,6 +143,9 @@ void ActivationsOffload::addCopies(const SavedGroup &group) {
     if (isOf(run, group.made)) {
       all[microBatch].made = run;
     } else if (llvm::any_of(group.used, [&](RoutineOp routine) { return isOf(run, routine); })) {
+      if (!all[microBatch].made)
+        return run.emitOpError() << "reads what @" << RoutineOp(group.made).getSymName() << " makes of micro-batch "
+                                 << microBatch << ", which is not run before it";
       if (all[microBatch].used.empty())
         inOrder.push_back(microBatch);
       all[microBatch].used.push_back(run);
@@ -179,6 +182,7 @@ void ActivationsOffload::addCopies(const SavedGroup &group) {
   for (auto &[microBatch, uses] : all)
     if (Uses *before = std::exchange(onHost[microBatch % group.slots], &uses))
       tokens.require(uses.firstOut, before->lastIn);
+  return success();
 }
 
 void ActivationsOffload::report(ArrayRef<SavedGroup> groups) {
@@ -196,7 +200,7 @@ void ActivationsOffload::report(ArrayRef<SavedGroup> groups) {
              .str();
 }
 
-bool ActivationsOffload::run() {
+FailureOr<bool> ActivationsOffload::run() {
   std::vector<SavedGroup> groups = findGroups();
   if (groups.empty())
     return false;
@@ -204,7 +208,8 @@ bool ActivationsOffload::run() {
   out = getStream(device, "offload");
   for (SavedGroup &group : groups) {
     addBuffers(group);
-    addCopies(group);
+    if (failed(addCopies(group)))
+      return failure();
   }
   tokens.write(device.getStep().getBody().front());
   report(groups);

@@ -135,7 +135,7 @@ func.func @all_gather_c2(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @all_gather_c2_empty(%x: tensor<1x8xf32>) {
-  // expected-error @below {{'ppc.all_gather' op result #0 must be statically shaped tensor of 16-bit float or bfloat16 type or 32-bit float or 64-bit float or 32-bit signless integer or 64-bit signless integer values with no dimension of size zero, but got 'tensor<0x8xf32>'}}
+  // expected-error @below {{'ppc.all_gather' op result #0 must be statically shaped tensor of 16-bit float or bfloat16 type or 32-bit float or 64-bit float or 32-bit signless integer or 64-bit signless integer values with no dimension of size zero, at most 2^46 elements and 64 dimensions, but got 'tensor<0x8xf32>'}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<1x8xf32> to tensor<0x8xf32>
   return
 }
@@ -288,7 +288,7 @@ func.func @local_slice_c2(%x: tensor<5x8xf32>) {
 
 // -----
 
-// expected-error @below {{micro_batches is 0, expected at least 1}}
+// expected-error @below {{micro_batches is 0, expected 1 to 16777216}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 0, dimensions = {}, parameters = {}>} : () -> ()
 
 // -----

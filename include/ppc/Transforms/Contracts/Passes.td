@@ -40,8 +40,8 @@ def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
   let summary = "check that what devices do fits together";
   let description = [{
     The contract at the end of partition, for the step and for the evaluation. C1: the code of each routine takes and returns what
-    lies in its buffers, and finishes early with those that it is said to. C2: actions name routines, streams, buffers, messages and groups that are there and, for a message, at
-    this end; micro-batches exist, and are said where a buffer has slots; blocks of a collective fit its ranks; tokens are of the same step, and stand for what the code reaches. C3: a device runs the routines of each kind and chunk once for each
+    lies in its buffers, and finishes early with those that it is said to. C2: what is of the step is run in the step, what is of the
+    evaluation in the evaluation. C3: a device runs the routines of each kind and chunk once for each
     micro-batch of its copy of the model, or once for the whole step. C4: every message is sent and received, once for each such micro-batch.
 
     What follows is about time: streams run beside each other unless tokens, messages and collectives order them, and messages meet,
