@@ -22,11 +22,11 @@ PLACE = re.compile(r"^(failed: \w+: |refused: )(?:\d+:\d+: )")
 class Case:
     """A module, its numbers and what is right; `layouts` to run it under."""
 
-    def __init__(self, name, text, layouts, numbers=None):
+    def __init__(self, name, text, layouts, numbers=None, most=LARGEST):
         self.name, self.text, self.layouts = name, text, layouts
         self.module = module_reader.Module(text)
         self.numbers = numbers or generator.numbers(self.module, name)
-        evaluator.loss(self.module, self.numbers, LARGEST)
+        evaluator.loss(self.module, self.numbers, most)
         self.expected = None
 
     def right(self):

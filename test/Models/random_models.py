@@ -111,7 +111,7 @@ def replay(build, paths):
                 layout["plan-file"] = os.path.join(folder, os.path.basename(path) + ".yaml")
                 with open(layout["plan-file"], "w", encoding="utf-8") as file:
                     file.write("\n".join(plan) + "\n")
-            cases.append(judge.Case(os.path.basename(path), text, [layout]))
+            cases.append(judge.Case(os.path.basename(path), text, [layout], most=None))
             rights.append(re.match(r"// right: (\w+)", lines[1])[1])
         for case, right, found in zip(cases, rights, judge.outcomes(build, cases)):
             if judge.verdict(found[0]) != right:
