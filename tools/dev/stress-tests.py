@@ -6,7 +6,7 @@
 Every test runs --times times with the lowest priority, beside two processes that compute and one that writes a file to the disk under it, over
 and over, and has it synced each time. A TEST is a file or folder of test/, or a filter of ppc-runtime-tests ("FailureTest*"); without one, the tests that
 start processes are taken. With --avx2 programs are compiled for processors without AVX-512, and oneDNN and our own products keep to AVX2.
-With --draw, tests that draw cases (PPC_TEST_SEED) draw others each time. Prints the output of each failure, and counts.
+With --draw, tests that draw cases (PPC_TEST_SEED) draw others each time. Prints each run, the output of each failure, and counts.
 """
 import argparse
 import contextlib
@@ -147,7 +147,8 @@ def main():
         if arguments.avx2:
             environment["ONEDNN_MAX_CPU_ISA"] = "AVX2"
         tests = commands(arguments, build, view, folder)
-        with contextlib.nullcontext() if arguments.no_load else Load(folder):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what has run so far is counted
+        with contextlib.suppress(KeyboardInterrupt), contextlib.nullcontext() if arguments.no_load else Load(folder):
             for turn in range(arguments.times):
                 for name, command in tests:
                     if time.monotonic() - begun > arguments.seconds:
@@ -156,6 +157,7 @@ def main():
                         environment["PPC_TEST_SEED"] = str(random.SystemRandom().randrange(1 << 31))
                     status, text, seconds = run(command, environment)
                     total[name], used[name] = total.get(name, 0) + 1, used.get(name, 0) + seconds
+                    print(f"run {turn + 1}: status {status}, {seconds:.1f} s of the processor: {name}", flush=True)
                     if status:
                         failures[name] = failures.get(name, 0) + 1
                         print(f"FAILED {name}, run {turn + 1}:\n    " + text.replace("\n", "\n    "), flush=True)
