@@ -41,6 +41,13 @@ OpSharding OpSharding::uncut(Operation *op) {
   return sharding;
 }
 
+static std::string axesOf(GridAttr grid) {
+  std::string text;
+  for (StringAttr axis : grid.getNames())
+    text += (text.empty() ? "" : ", ") + axis.str();
+  return text.empty() ? "none" : text;
+}
+
 FailureOr<OpSharding> OpSharding::read(Operation *op, GridAttr grid) {
   OpSharding sharding = uncut(op);
   auto factors = op->getAttrOfType<DictionaryAttr>(attr::factors);
@@ -57,8 +64,8 @@ FailureOr<OpSharding> OpSharding::read(Operation *op, GridAttr grid) {
                                << entry.getValue();
     for (StringRef axis : axisNames(axes))
       if (!grid.has(axis))
-        return op->emitOpError() << "factor " << entry.getName() << " is cut over axis \"" << axis << "\", which "
-                                 << grid << " does not have";
+        return op->emitOpError() << "factor " << entry.getName() << " is cut over axis \"" << axis
+                                 << "\", which the grid does not have; it has " << axesOf(grid);
     std::string why;
     if (!sharding.canCut(*factor, toAxisList(axes), grid, &why))
       return op->emitOpError() << "factor " << entry.getName() << " cannot be cut over " << axes << ": " << why;
@@ -173,6 +180,48 @@ void stateSharding(OpResult result, ShardingAttr sharding) {
   }
   list[result.getResultNumber()] = sharding;
   op->setAttr(attr::shardings, ArrayAttr::get(context, list));
+}
+
+/// The first axis of `sharding` that `grid` lacks.
+static StringAttr unknownAxis(ShardingAttr sharding, GridAttr grid) {
+  for (ArrayAttr axes : sharding.getDims())
+    for (Attribute axis : axes)
+      if (!grid.has(cast<StringAttr>(axis)))
+        return cast<StringAttr>(axis);
+  for (StringAttr axis : sharding.getPartialAxes())
+    if (!grid.has(axis))
+      return axis;
+  return {};
+}
+
+LogicalResult verifyStatedAxes(func::FuncOp function, GridAttr grid) {
+  auto check = [&](Attribute stated, const Twine &what, function_ref<InFlightDiagnostic()> report) -> LogicalResult {
+    auto sharding = dyn_cast_or_null<ShardingAttr>(stated);
+    StringAttr axis = sharding ? unknownAxis(sharding, grid) : StringAttr();
+    if (!axis)
+      return success();
+    return report() << what << " has the sharding " << sharding << " over axis " << axis
+                    << ", which the grid does not have; it has " << axesOf(grid);
+  };
+  auto reportFunction = [&]() -> InFlightDiagnostic { return function.emitOpError(); };
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    if (failed(check(function.getArgAttr(number, attr::sharding), "argument " + Twine(number), reportFunction)))
+      return failure();
+  for (unsigned number = 0; number < function.getNumResults(); ++number)
+    if (failed(check(function.getResultAttr(number, attr::sharding), "result " + Twine(number), reportFunction)))
+      return failure();
+  WalkResult walk = function.walk([&](Operation *op) {
+    auto report = [&]() -> InFlightDiagnostic { return op->emitOpError(); };
+    if (auto reshard = dyn_cast<ReshardOp>(op); reshard && failed(check(reshard.getTo(), "result 0", report)))
+      return WalkResult::interrupt();
+    for (StringRef name : {attr::shardings, attr::operandShardings})
+      if (auto list = op->getAttrOfType<ArrayAttr>(name))
+        for (auto [number, stated] : llvm::enumerate(list))
+          if (failed(check(stated, (name == attr::shardings ? "result " : "block argument ") + Twine(number), report)))
+            return WalkResult::interrupt();
+    return failed(OpSharding::read(op, grid)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 PlanAttr planOf(Operation *op) {

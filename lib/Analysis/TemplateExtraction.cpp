@@ -92,15 +92,16 @@ private:
     if (auto matmul = dyn_cast<MatmulOp>(op))
       data.name += " " + matmul.getSpec().str();
     for (const Factor &factor : rule.factors)
-      data.factors.push_back({factor.name, factor.size, factor.needsReplication, factor.combiner});
+      data.factors.push_back({factor});
     for (const auto &tensors : {ArrayRef<TensorFactors>(rule.operands), ArrayRef<TensorFactors>(rule.results)})
       for (const TensorFactors &tensor : tensors)
         for (const auto &factors : tensor)
           if (factors.size() > 1) // blocks would not be contiguous
             for (unsigned factor : factors)
               data.factors[factor].needsReplication = true;
-    if (auto rotary = dyn_cast<RotaryOp>(op)) // the sequence, whose positions its angles are
-      data.factors[rule.operands.front()[1].front()].positional = true;
+    if (isa<RotaryOp>(op)) // the sequence, whose positions its angles are
+      for (auto [factor, own] : llvm::zip_equal(rule.factors, data.factors))
+        own.plannedOnly = factor.positional;
     if (rule.linearity == Linearity::Joint)
       data.linearOperands.assign(rule.linearOperands.begin(), rule.linearOperands.end());
 

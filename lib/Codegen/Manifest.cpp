@@ -340,47 +340,4 @@ FailureOr<std::string> writeManifest(ModuleOp module, StringRef target, StringRe
   return result;
 }
 
-LogicalResult recordModel(ModuleOp module, StringRef name, double flopsPerToken) {
-  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
-  if (functions.size() != 1)
-    return module.emitError() << "a model is one function, found " << functions.size();
-  func::FuncOp function = functions.front();
-  int64_t parameters = 0, vocabulary = 0, batch = 0, sequence = 0;
-  for (BlockArgument argument : function.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!type)
-      return function.emitOpError() << "argument " << argument.getArgNumber()
-                                    << " is no tensor: " << argument.getType();
-    unsigned number = argument.getArgNumber();
-    auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
-    if (auto input = function.getArgAttrOfType<StringAttr>(number, attr::input)) {
-      if (type.getRank() != 2)
-        return function.emitOpError() << "input " << input << " must be [batch, sequence], found " << type;
-      batch = type.getDimSize(0);
-      sequence = type.getDimSize(1);
-    }
-    if (!function.getArgAttr(number, attr::parameter))
-      continue;
-    parameters += type.getNumElements();
-    if (dims && int64_t(dims.size()) == type.getRank())
-      for (auto [dim, size] : llvm::zip(axisNames(dims), type.getShape()))
-        if (dim == "vocab")
-          vocabulary = std::max(vocabulary, size);
-  }
-  if (!batch)
-    return function.emitOpError("has no argument with ppc.input: the program needs data to train on");
-  if (!vocabulary)
-    return function.emitOpError(
-        "has no parameter with a dimension called \"vocab\" in ppc.dims: token ids need a range");
-  Builder builder(module.getContext());
-  module->setAttr("ppc.model", builder.getDictionaryAttr(
-                                   {builder.getNamedAttr("name", builder.getStringAttr(name)),
-                                    builder.getNamedAttr("sequence_length", builder.getI64IntegerAttr(sequence)),
-                                    builder.getNamedAttr("global_batch", builder.getI64IntegerAttr(batch)),
-                                    builder.getNamedAttr("vocabulary", builder.getI64IntegerAttr(vocabulary)),
-                                    builder.getNamedAttr("parameters", builder.getI64IntegerAttr(parameters)),
-                                    builder.getNamedAttr("flops_per_token", builder.getF64FloatAttr(flopsPerToken))}));
-  return success();
-}
-
 } // namespace mlir::ppc

@@ -505,7 +505,8 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, con
     return relate(terms.add(key, shapes, elements, labelOf(op), factors));
   std::optional<Derived> last;
   for (const OpResults &results : terms.find(key)) {
-    if (!llvm::all_of(llvm::zip_equal(results.terms, elements),
+    if (results.terms.size() != elements.size() || // one value may be split into two parts and into three
+        !llvm::all_of(llvm::zip_equal(results.terms, elements),
                       [&](auto pair) { return terms[std::get<0>(pair)].element == std::get<1>(pair); }))
       continue;
     last = relate(terms.resultsOf(results, factors));

@@ -154,7 +154,8 @@ SmallVector<TermId> TermTable::add(const OpKey &key, ArrayRef<SmallVector<int64_
                                    StringRef label, ArrayRef<double> factors) {
   std::vector<OpResults> &known = ops[key];
   for (const OpResults &results : known)
-    if (llvm::all_of(llvm::zip_equal(results.terms, shapes, elements), [&](auto tuple) {
+    if (results.terms.size() == shapes.size() &&
+        llvm::all_of(llvm::zip_equal(results.terms, shapes, elements), [&](auto tuple) {
           auto [id, shape, element] = tuple;
           return terms[id].shape == shape && terms[id].element == element;
         }))

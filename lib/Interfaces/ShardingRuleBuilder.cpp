@@ -76,6 +76,11 @@ ShardingRuleBuilder &ShardingRuleBuilder::replicate(StringRef name) {
   return *this;
 }
 
+ShardingRuleBuilder &ShardingRuleBuilder::positional(StringRef name) {
+  rule.factors[*rule.findFactor(name)].positional = true;
+  return *this;
+}
+
 ShardingRuleBuilder &ShardingRuleBuilder::combine(StringRef name, Combiner combiner) {
   rule.factors[*rule.findFactor(name)].combiner = combiner;
   return *this;

@@ -45,10 +45,15 @@ void ShardingRule::print(raw_ostream &os) const {
   SmallVector<std::string> notes;
   for (auto [i, factor] : enumerate(factors)) {
     bool reduced = any_of(results, [&, i = i](const TensorFactors &result) { return !contains(result, i); });
+    std::string note;
     if (factor.needsReplication)
-      notes.push_back(factor.name + ": replicated");
+      note = "replicated";
     else if (reduced)
-      notes.push_back(factor.name + ": " + stringifyCombiner(factor.combiner).str());
+      note = stringifyCombiner(factor.combiner).str();
+    if (factor.positional && !factor.needsReplication)
+      note += note.empty() ? "positional" : " positional";
+    if (!note.empty())
+      notes.push_back(factor.name + ": " + note);
   }
   if (!notes.empty())
     os << " {" << join(notes, ", ") << "}";

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "ppc/Analysis/Mathematics.h"
+#include "ppc/Analysis/ModelRecord.h"
 #include "ppc/Analysis/ModuleFile.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Cluster/Cluster.h"
@@ -303,13 +304,12 @@ bool Compilation::pinPlan(int64_t ranks) {
   return true;
 }
 
-bool Compilation::makeSingleDevicePlan(const Compilation &parallel) {
-  auto plan = parallel.getModule()->getAttrOfType<PlanAttr>(attr::plan);
+bool Compilation::makeSingleDevicePlan() {
   auto model = (*module)->getAttrOfType<DictionaryAttr>("ppc.model");
   singleDevice = true;
   MakePlanPassOptions single;
   single.target = options.target->capabilities().name.str();
-  single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt() / plan.getMicroBatches();
+  single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt(); // all at once, and sequences whole
   return setPlan("pins", [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
 }
 

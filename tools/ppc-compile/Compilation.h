@@ -18,10 +18,10 @@ public:
   Compilation(MLIRContext &context, const CompileOptions &options) : context(context), options(options) {}
 
   /// Reads the model and makes the plan: searched, or as it is pinned. With `singleDevice`, the plan of one rank that
-  /// runs the micro-batches of the given plan.
+  /// takes the whole batch at once.
   bool load();
   bool makePlan();
-  bool makeSingleDevicePlan(const Compilation &parallel);
+  bool makeSingleDevicePlan();
   /// Runs the phases after planning up to the one that `last` shows.
   bool lowerTo(Emit last);
   /// Writes the object file; needs Emit::LLVM.

@@ -208,7 +208,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     return true;
   Heartbeat::doing("--check");
   Compilation single(context, options);
-  return single.load() && single.makeSingleDevicePlan(compilation) &&
+  return single.load() && single.makeSingleDevicePlan() &&
          buildExecutable(single, *options.target, setting, "single-device") &&
          checkEquivalence(scratch.file("train"), scratch.file("single-device"), scratch.name(), options.checkSteps,
                           options.precision);

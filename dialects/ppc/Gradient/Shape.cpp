@@ -33,13 +33,13 @@ FailureOr<Value> SplitOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<V
     if (!gradient)
       parts.back() = ConstantOp::create(builder, getLoc(), type, cast<ElementsAttr>(builder.getZeroAttr(type)));
   }
-  return ConcatOp::create(builder, getLoc(), getX().getType(), parts, getDimAttr()).getResult();
+  return ConcatOp::create(builder, getLoc(), getX().getType(), parts, getDimAttr(), getRunsAttr()).getResult();
 }
 SmallVector<Value> SplitOp::keptForGradient(unsigned) { return {}; }
 
 // y = parts one after the other: their gradients are the parts of dy
 FailureOr<Value> ConcatOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
-  auto split = SplitOp::create(builder, getLoc(), getParts().getTypes(), dy[0], getDimAttr());
+  auto split = SplitOp::create(builder, getLoc(), getParts().getTypes(), dy[0], getDimAttr(), getRunsAttr());
   return Value(split.getParts()[operand]);
 }
 SmallVector<Value> ConcatOp::keptForGradient(unsigned) { return {}; }

@@ -12,7 +12,7 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMetho
     head, at key position `p = i + keys - queries`: `s_j = scale * q_i . k_j + slope * (j - p)` over all keys j (with
     `causal`: those with `j <= p`; with `window` w also `j > p - w`), `lse_i = ln sum_j e^{s_j}`,
     `out_i = sum_j e^{s_j - lse_i} v_j`. Without `slopes` (ALiBi, Press et al., 2021; one per query head) the slope is 0;
-    slopes are constants and receive no gradient.
+    slopes that depend on a parameter receive a gradient by a backward op of their own.
 
     With `queries`, the op holds one block of the queries and all keys: local query i is query `start + i` of the block's extent Q,
     at key position `p = start + i + keys - Q`. Rows past the extent are padding; their results are zero.

@@ -62,6 +62,7 @@ def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
+    bool setFactorStart(unsigned factor, int64_t start);
     /// The elements of the last dimension that pair `i` rotates.
     std::pair<int64_t, int64_t> pair(int64_t i) {
       int64_t count = getFrequencies().size(), first = int64_t(getOffset()) + (getInterleaved() ? 2 * i : i);

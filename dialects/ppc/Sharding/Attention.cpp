@@ -10,9 +10,12 @@ static const SmallVector<StringRef> kQuery = {"b", "s", "k", "g", "d"}, kKey = {
                                     kValue = {"b", "t", "k", "v"}, kOut = {"b", "s", "k", "g", "v"},
                                     kRow = {"b", "s", "k", "g"}, kHead = {"k", "g"};
 
-static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder, std::optional<AttentionStrategy> strategy) {
-  if (strategy.value_or(AttentionStrategy::Whole) == AttentionStrategy::Whole)
+/// Which keys a query sees, and with what slope, depends on its place; without both it sees them all alike.
+template <typename OpTy> static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder, OpTy op) {
+  if (op.getStrategy().value_or(AttentionStrategy::Whole) == AttentionStrategy::Whole)
     builder.replicate("s");
+  if (op.getCausal() || op.getSlopes())
+    builder.positional("s");
   return builder.replicate("t").replicate("d").replicate("v");
 }
 
@@ -40,7 +43,7 @@ ShardingRule AttentionOp::getShardingRule() {
   if (getSlopes())
     builder.operand(3, kHead);
   // A padded group sees the real values of its kv head: its output is not zero.
-  return wholeSequences(builder.result(0, kOut).result(1, kRow), getStrategy()).build();
+  return wholeSequences(builder.result(0, kOut).result(1, kRow), *this).build();
 }
 
 std::optional<std::pair<unsigned, unsigned>> AttentionOp::getExchange() { return exchangeOf(*this); }
@@ -53,7 +56,8 @@ ShardingRule AttentionBackwardOp::getShardingRule() {
   builder.operand(0, kQuery).operand(1, kKey).operand(2, kValue).operand(3, kOut).operand(4, kRow).operand(5, kOut);
   if (getSlopes())
     builder.operand(6, kHead);
-  return wholeSequences(builder.result(0, kQuery).result(1, kKey).result(2, kValue), getStrategy())
+  return wholeSequences(builder.result(0, kQuery).result(1, kKey).result(2, kValue), *this)
+      .linear(Linearity::Each, {5})
       .keepsZeroPadding(0)
       .keepsZeroPadding(1)
       .keepsZeroPadding(2)

@@ -32,7 +32,9 @@ ShardingRule GeluBackwardOp::getShardingRule() {
 // Rounding a partial sum is not rounding the sum, so nothing partial passes; widening changes no number.
 ShardingRule ConvertOp::getShardingRule() { return widens() ? linearRule(*this) : pointwiseRule(*this, true); }
 
-ShardingRule DivOp::getShardingRule() { return pointwiseRule(*this, false); } // 0 / 0
+ShardingRule DivOp::getShardingRule() { // no zero padding: 0 / 0
+  return ShardingRuleBuilder(*this).pointwise().linear(Linearity::Each, {0}).build();
+}
 ShardingRule ExpOp::getShardingRule() { return pointwiseRule(*this, false); }
 ShardingRule LogOp::getShardingRule() { return pointwiseRule(*this, false); }
 ShardingRule SqrtOp::getShardingRule() { return pointwiseRule(*this, true); }

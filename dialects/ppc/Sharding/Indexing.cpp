@@ -18,6 +18,7 @@ ShardingRule EmbeddingOp::getShardingRule() {
       .operand(0, {"v", "h"})
       .operand(1, ArrayRef(rows).drop_back())
       .result(0, rows)
+      .positional("v")
       .linear(Linearity::Each, {0})
       .build(); // index 0, in the padding of ids, is a row like any other
 }
@@ -35,6 +36,7 @@ ShardingRule EmbeddingBackwardOp::getShardingRule() {
       .operand(0, ArrayRef(rows).drop_back())
       .operand(1, rows)
       .result(0, {"v", "h"})
+      .positional("v")
       .linear(Linearity::Each, {1})
       .keepsZeroPadding(0) // no id points at padding
       .build();
@@ -52,6 +54,7 @@ ShardingRule RotaryOp::getShardingRule() {
   return ShardingRuleBuilder(*this)
       .pointwise()
       .replicate(names.back())
+      .positional(names[1])
       .linear(Linearity::Joint, {0})
       .keepsZeroPadding(0)
       .build();
@@ -61,5 +64,12 @@ bool RotaryOp::setFactorBlock(unsigned factor, Attribute block) {
   if (factor != 1) // pointwise: loop i walks dimension i
     return false;
   setPositionsAttr(cast<BlockAttr>(block));
+  return true;
+}
+
+bool RotaryOp::setFactorStart(unsigned factor, int64_t start) {
+  if (factor != 1)
+    return false;
+  setStart(getStart() + uint64_t(start));
   return true;
 }

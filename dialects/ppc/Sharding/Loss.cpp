@@ -32,6 +32,7 @@ ShardingRule PickOp::getShardingRule() {
       .operand(0, names)
       .operand(1, rows)
       .result(0, rows)
+      .positional("v")
       .linear(Linearity::Each, {0})
       .build();
 }
@@ -52,6 +53,7 @@ ShardingRule CrossEntropyBackwardOp::getShardingRule() {
       .operand(2, rows)
       .operand(3, rows)
       .result(0, names)
+      .positional("v")
       .linear(Linearity::Each, {3})
       .keepsZeroPadding(0)
       .build();

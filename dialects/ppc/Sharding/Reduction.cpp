@@ -36,17 +36,13 @@ bool LogSumExpOp::setFactorBlock(unsigned factor, Attribute block) {
 }
 
 // Rows are independent; along the last dimension the op is one piece.
-static ShardingRule rowRule(Operation *op, bool keepsZero) {
+static ShardingRuleBuilder rowRule(Operation *op, bool keepsZero) {
   int64_t rank = cast<RankedTensorType>(op->getResult(0).getType()).getRank();
-  return ShardingRuleBuilder(op)
-      .pointwise()
-      .replicate(dimensionNames(rank).back())
-      .keepsZeroPadding(0, keepsZero)
-      .build();
+  return ShardingRuleBuilder(op).pointwise().replicate(dimensionNames(rank).back()).keepsZeroPadding(0, keepsZero);
 }
 
-ShardingRule SoftmaxOp::getShardingRule() { return rowRule(*this, false); }
-ShardingRule SoftmaxBackwardOp::getShardingRule() { return rowRule(*this, true); }
+ShardingRule SoftmaxOp::getShardingRule() { return rowRule(*this, false).build(); }
+ShardingRule SoftmaxBackwardOp::getShardingRule() { return rowRule(*this, true).linear(Linearity::Each, {1}).build(); }
 
 // The operands `vectors`, counting the result after them, have the last dimension only; the others are shaped like x.
 static ShardingRuleBuilder normRule(Operation *op, RankedTensorType x, ArrayRef<unsigned> vectors) {

@@ -45,7 +45,7 @@ static ShardingRule routingRule(ShardingRuleBuilder builder, ArrayRef<StringRef>
     builder.replicate("s").replicate("k").replicate("c");
   else
     builder.replicate("k");
-  return builder.linear(Linearity::Each, linear).keepsZeroPadding(0).build();
+  return builder.positional("e").linear(Linearity::Each, linear).keepsZeroPadding(0).build();
 }
 
 ShardingRule DispatchOp::getShardingRule() {

@@ -4,6 +4,7 @@
 #define PPC_ANALYSIS_OPSHARDING_H
 
 #include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::ppc {
 
@@ -54,6 +55,9 @@ private:
 /// The sharding that the IR states for `value`: of a function argument `ppc.sharding`, of an op result its entry of
 /// `ppc.shardings`, of an argument of ppc.accumulate its entry of `ppc.operand_shardings`. Null when nothing is stated.
 ShardingAttr statedSharding(Value value);
+/// Fails, with an error that names the axis and those of `grid`, where arguments, results or ops of `function` state a
+/// sharding over an axis that `grid` lacks.
+LogicalResult verifyStatedAxes(func::FuncOp function, GridAttr grid);
 
 /// States `sharding` for result `number` of `op`; results without a statement so far become replicated.
 void stateSharding(OpResult result, ShardingAttr sharding);

@@ -20,10 +20,6 @@ FailureOr<std::string> writeManifest(ModuleOp module, StringRef target, StringRe
                                      const llvm::json::Object &mathematics,
                                      std::optional<llvm::json::Object> code = std::nullopt);
 
-/// Records in `ppc.model` what the manifest says of the model: its name, sequence length, global batch, vocabulary and
-/// parameter count, read from the arguments of its one function (inputs [batch, sequence], dimensions called "vocab").
-LogicalResult recordModel(ModuleOp module, StringRef name, double flopsPerToken);
-
 } // namespace mlir::ppc
 
 #endif // PPC_CODEGEN_MANIFEST_H

@@ -20,6 +20,8 @@ public:
   ShardingRuleBuilder &pointwise();
   /// The factor cannot be cut.
   ShardingRuleBuilder &replicate(StringRef name);
+  /// What the op computes depends on the place along the factor.
+  ShardingRuleBuilder &positional(StringRef name);
   /// Results that lack `name` combine by `combiner` (sum unless said).
   ShardingRuleBuilder &combine(StringRef name, Combiner combiner);
   ShardingRuleBuilder &linear(Linearity linearity, ArrayRef<unsigned> operands);

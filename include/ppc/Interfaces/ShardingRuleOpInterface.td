@@ -18,8 +18,14 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     InterfaceMethod<[{
       Tells a local (already partitioned) op that it holds the block of `factor` that `block` (a `#ppc.block`) names, for
       ops whose meaning depends on the global index along that factor (embedding rows, classes of a loss). Returns true
-      when the op took note; such an op also deals with the padding of an uneven factor itself.
+      when the op took note, as it does for every `positional` factor; such an op also deals with the padding of an uneven
+      factor itself.
     }], "bool", "setFactorBlock", (ins "unsigned":$factor, "::mlir::Attribute":$block), "",
+    [{ return false; }]>,
+    InterfaceMethod<[{
+      Tells an op that holds a part of the positional `factor` that the part begins at index `start` of the op before it
+      was cut. Returns true when the op took note: ops that can be told so may be cut in time along the factor.
+    }], "bool", "setFactorStart", (ins "unsigned":$factor, "int64_t":$start), "",
     [{ return false; }]>
   ];
 }

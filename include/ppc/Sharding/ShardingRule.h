@@ -28,6 +28,10 @@ struct Factor {
   int64_t size = 1;
   /// The loop cannot be cut (its iterations depend on each other in a way that no combiner mends).
   bool needsReplication = false;
+  /// What the op computes of an index depends on where it lies along the loop (a row of a table, an angle, what lies
+  /// behind it): on a block of the loop the op computes other values than in the whole, unless it is told which block
+  /// it holds (`setFactorBlock`, `setFactorStart`). Whoever cuts a loop, over devices or in time, asks this.
+  bool positional = false;
   /// How the parts of a result that lacks this factor combine.
   Combiner combiner = Combiner::Sum;
 };
@@ -66,7 +70,7 @@ struct ShardingRule {
   /// True when `factor` walks a dimension of `tensor`.
   static bool contains(const TensorFactors &tensor, unsigned factor);
 
-  /// Prints `([b, s, h], [f, h]) -> ([b, s, f]) {h: sum}`.
+  /// Prints `([b, s, h], [f, h]) -> ([b, s, f]) {h: sum}`, of a positional loop that is reduced `{v: sum positional}`.
   void print(llvm::raw_ostream &os) const;
   std::string str() const;
 };

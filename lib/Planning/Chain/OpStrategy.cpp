@@ -34,7 +34,7 @@ bool runs(const TargetCapabilities &target, const TemplateOp &op, const OpStrate
       return target.ringAttention;
     if (choice == OpStrategy::gather)
       return target.gatherAttention;
-    return choice < 0 || !op.factors[choice].positional || target.positionalCuts;
+    return choice < 0 || !op.factors[choice].plannedOnly || target.positionalCuts;
   });
 }
 
@@ -98,7 +98,7 @@ std::vector<OpStrategy> enumerateStrategies(const TemplateOp &op, llvm::ArrayRef
       strategy.axes[axis] = OpStrategy::uncut;
     };
     for (size_t factor = 0; factor < op.factors.size(); ++factor)
-      if (!op.factors[factor].needsReplication || op.factors[factor].positional)
+      if (!op.factors[factor].needsReplication || op.factors[factor].plannedOnly)
         tryChoice(int(factor));
     if (!op.linearOperands.empty())
       tryChoice(OpStrategy::pending);

@@ -84,7 +84,7 @@ std::string OpTemplate::fingerprint() const {
   for (const TemplateOp &op : ops) {
     stream << ";" << int(op.kernel) << op.name;
     for (const TemplateFactor &factor : op.factors)
-      stream << "/" << factor.name << factor.size << factor.needsReplication << factor.positional
+      stream << "/" << factor.name << factor.size << factor.needsReplication << factor.plannedOnly
              << int(factor.combiner);
     for (const DimFactors &dims : op.operandFactors)
       list(dims);

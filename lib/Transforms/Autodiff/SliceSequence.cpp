@@ -30,6 +30,11 @@ private:
   LogicalResult visit(Operation *op);
   LogicalResult slice(Operation *op, const ShardingRule &rule, unsigned loop);
   LogicalResult sliceAttention(AttentionOp op);
+  bool walksPositions(AttentionOp op);
+  /// The slices of keys, or values, that lie along the sequence; none where they do not.
+  FailureOr<SmallVector<Value>> keyParts(Value value, AttentionOp op);
+  /// What the queries of one slice see of them.
+  Value keysOf(Value value, ArrayRef<Value> parts, AttentionOp op, int64_t number);
   /// Slices of `value` along `dim`, for `user`.
   FailureOr<SmallVector<Value>> slicesOf(Value value, int64_t dim, Operation *user);
   /// A copy of `op` for one slice, with other operands. Types of results stay as they are.
@@ -39,6 +44,8 @@ private:
   void label(Operation *op, Operation *like, int64_t number);
   /// What reads results of slices and is there once runs with the last slice that it reads.
   void labelRest();
+  /// That no slice reads what a later one computes.
+  LogicalResult checkOrder();
   RankedTensorType sliceType(Value value, int64_t dim) const {
     SmallVector<int64_t> shape(tensorType(value).getShape());
     shape[dim] /= count;
@@ -134,7 +141,6 @@ FailureOr<SmallVector<Value>> SequenceSlicer::slicesOf(Value value, int64_t dim,
 
 LogicalResult SequenceSlicer::slice(Operation *op, const ShardingRule &rule, unsigned loop) {
   const Factor &factor = rule.factors[loop];
-  auto rotary = dyn_cast<RotaryOp>(op);
   if (factor.needsReplication)
     return refuse(op) << "its loop '" << factor.name << "' walks the sequence as a whole";
   SmallVector<SmallVector<Value>> operands(count, op->getOperands());
@@ -151,11 +157,12 @@ LogicalResult SequenceSlicer::slice(Operation *op, const ShardingRule &rule, uns
       operands[i][number] = (*parts)[i];
   }
   SmallVector<Operation *> copies;
-  for (int64_t i = 0; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i) {
     copies.push_back(copy(op, operands[i], i));
-  if (rotary)
-    for (int64_t i = 0, length = tensorType(op->getResult(0)).getDimSize(1) / count; i < count; ++i)
-      cast<RotaryOp>(copies[i]).setStart(uint64_t(int64_t(rotary.getStart()) + i * length));
+    if (factor.positional &&
+        !cast<ShardingRuleOpInterface>(copies.back()).setFactorStart(loop, i * (factor.size / count)))
+      return refuse(op) << "it depends on the position in the sequence, along its loop '" << factor.name << "'";
+  }
   for (auto [number, result] : llvm::enumerate(op->getResults())) {
     int64_t dim = dimensionOf(rule.results[number], loop);
     if (dim == -2)
@@ -177,26 +184,55 @@ LogicalResult SequenceSlicer::slice(Operation *op, const ShardingRule &rule, uns
   return success();
 }
 
-/// Slice i asks the keys of all slices up to its own, in whose order they lie.
+static RankedTensorType withLength(Value value, int64_t length) {
+  SmallVector<int64_t> shape(tensorType(value).getShape());
+  shape[1] = length;
+  return withShape(tensorType(value), shape);
+}
+
+FailureOr<SmallVector<Value>> SequenceSlicer::keyParts(Value value, AttentionOp op) {
+  if (!sequences.contains(value)) // what lies along no input is there as a whole from the first slice on
+    return SmallVector<Value>();
+  if (!op.getCausal() || tensorType(value).getDimSize(1) != tensorType(op.getQ()).getDimSize(1))
+    return failure();
+  return slicesOf(value, 1, op);
+}
+
+Value SequenceSlicer::keysOf(Value value, ArrayRef<Value> parts, AttentionOp op, int64_t number) {
+  const int64_t length = tensorType(value).getDimSize(1), queries = tensorType(op.getQ()).getDimSize(1);
+  const int64_t end = op.getCausal() ? (number + 1) * (queries / count) + length - queries : length;
+  if (parts.empty() && end == length)
+    return value;
+  if (parts.empty()) {
+    Type types[] = {withLength(value, end), withLength(value, length - end)};
+    auto split = SplitOp::create(builder, op.getLoc(), types, value, uint64_t(1));
+    label(split, op, number);
+    return split.getParts().front();
+  }
+  if (number == 0)
+    return parts.front();
+  auto concat =
+      ConcatOp::create(builder, op.getLoc(), withLength(value, end), parts.take_front(number + 1), uint64_t(1));
+  label(concat, op, number);
+  return concat;
+}
+
+/// Slice i asks the keys that its queries see: of keys along the sequence those of all slices up to its own, in whose
+/// order they lie.
 LogicalResult SequenceSlicer::sliceAttention(AttentionOp op) {
-  if (!op.getCausal() || op.getQueries())
+  auto lies = [&](Value value) { return sequences.contains(value); };
+  if (!op.getCausal() && (lies(op.getK()) || lies(op.getV()) || op.getSlopes()))
     return refuse(op) << "a slice would read what comes behind it: only causal attention can";
-  auto queries = slicesOf(op.getQ(), 1, op), keys = slicesOf(op.getK(), 1, op), values = slicesOf(op.getV(), 1, op);
+  if (op.getQueries() || (op.getSlopes() && lies(op.getSlopes())))
+    return refuse(op) << "queries are one block of a sequence, or the sequence gives slopes";
+  auto queries = slicesOf(op.getQ(), 1, op);
+  auto keys = keyParts(op.getK(), op), values = keyParts(op.getV(), op);
   if (failed(queries) || failed(keys) || failed(values))
-    return refuse(op) << "queries, keys and values are not all cut along their positions";
-  auto upTo = [&](ArrayRef<Value> parts, Value whole, int64_t last) -> Value {
-    if (last == 0)
-      return parts.front();
-    SmallVector<int64_t> shape(tensorType(parts.front()).getShape());
-    shape[1] *= last + 1;
-    auto concat = ConcatOp::create(builder, op.getLoc(), withShape(tensorType(whole), shape),
-                                   parts.take_front(last + 1), uint64_t(1));
-    label(concat, op, last);
-    return concat;
-  };
+    return refuse(op) << "queries, keys and values are not all cut along their positions, or keys along the sequence "
+                         "are not as many as queries";
   SmallVector<Operation *> copies;
   for (int64_t i = 0; i < count; ++i) {
-    SmallVector<Value> operands = {(*queries)[i], upTo(*keys, op.getK(), i), upTo(*values, op.getV(), i)};
+    SmallVector<Value> operands = {(*queries)[i], keysOf(op.getK(), *keys, op, i), keysOf(op.getV(), *values, op, i)};
     if (op.getSlopes())
       operands.push_back(op.getSlopes());
     copies.push_back(copy(op, operands, i));
@@ -207,12 +243,20 @@ LogicalResult SequenceSlicer::sliceAttention(AttentionOp op) {
   return success();
 }
 
+/// Whether the sequence lies along queries or keys, and not along a batch or heads.
+bool SequenceSlicer::walksPositions(AttentionOp op) {
+  return llvm::any_of(ValueRange{op.getQ(), op.getK(), op.getV()}, [&](Value operand) {
+    auto known = sequences.find(operand);
+    return known != sequences.end() && known->second.dim == 1;
+  });
+}
+
 LogicalResult SequenceSlicer::visit(Operation *op) {
   auto isAlong = [&](Value operand) { return sequences.contains(operand); };
   if (llvm::none_of(op->getOperands(), isAlong) || replaced.contains(op))
     return success();
   builder.setInsertionPoint(op);
-  if (auto attention = dyn_cast<AttentionOp>(op))
+  if (auto attention = dyn_cast<AttentionOp>(op); attention && walksPositions(attention))
     return sliceAttention(attention);
   auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
   ShardingRule rule = sharded ? sharded.getShardingRule() : ShardingRule::none("it has no sharding rule");
@@ -243,6 +287,18 @@ void SequenceSlicer::labelRest() {
   }
 }
 
+LogicalResult SequenceSlicer::checkOrder() {
+  auto sliceOf = [](Operation *op) {
+    auto own = op ? op->getAttrOfType<IntegerAttr>(attr::slice) : IntegerAttr();
+    return own ? own.getInt() : 0;
+  };
+  for (Operation &op : function.front().without_terminator())
+    for (Value operand : op.getOperands())
+      if (int64_t made = sliceOf(operand.getDefiningOp()); made > sliceOf(&op) && !replaced.contains(&op))
+        return refuse(&op) << "slice " << sliceOf(&op) << " would read what slice " << made << " computes, behind it";
+  return success();
+}
+
 LogicalResult SequenceSlicer::run() {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("must have one block, the loss, to be cut into slices of its sequences");
@@ -258,6 +314,8 @@ LogicalResult SequenceSlicer::run() {
     if (sequences.contains(result))
       return function.emitOpError("returns a value that lies along the sequence, expected a loss");
   labelRest();
+  if (failed(checkOrder()))
+    return failure();
   for (Operation *op : llvm::reverse(ops)) // what was sliced on demand may stand before what demanded it
     if (replaced.contains(op) && op->use_empty())
       op->erase();

@@ -1,6 +1,7 @@
 // ppc-verify-model: a logical program, no devices.
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Analysis/IdRange.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -37,6 +38,9 @@ private:
         if (auto [it, isNew] = parameters.try_emplace(name, number); !isNew)
           return function.emitError() << "arguments " << it->second << " and " << number << " are both parameter "
                                       << name;
+      if (Attribute stated = function.getArgAttr(number, attr::sharding))
+        return function.emitError() << "argument " << number << " has the sharding " << stated
+                                    << ", but a model knows no devices: say in a plan how it is cut";
       if (auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims))
         if (int64_t(dims.size()) != type.getRank())
           return function.emitError() << "argument " << number << " has " << type.getRank()
@@ -52,11 +56,26 @@ private:
       return op->emitOpError("is a collective, but a model knows no devices");
     if (isa<ReshardOp, MaskPaddingOp>(op))
       return op->emitOpError("is created by partitioning, but a model knows no devices");
+    for (StringRef name : {attr::shardings, attr::operandShardings})
+      if (Attribute stated = op->getAttr(name))
+        return op->emitOpError() << "has the shardings " << stated
+                                 << ", but a model knows no devices: say in a plan how it is cut";
     for (NamedAttribute attribute : op->getAttrs())
       if (isa<BlockAttr>(attribute.getValue()))
         return op->emitOpError() << "is bound to one block by '" << attribute.getName().getValue()
                                  << "', but a model knows no devices";
-    return success();
+    return verifyIds(op);
+  }
+
+  /// What constants and shapes show of ids is known before there is data.
+  LogicalResult verifyIds(Operation *op) {
+    std::optional<IdUse> use = idUseOf(op);
+    auto ids = use ? knownIds(op->getOperand(use->operand)) : std::nullopt;
+    if (!ids || (ids->first >= 0 && ids->second < use->count))
+      return success();
+    return op->emitOpError() << "looks up by operand " << use->operand << ", which has the id "
+                             << (ids->first < 0 ? ids->first : ids->second) << ", but there are " << use->count << " "
+                             << use->things << ", 0 to " << use->count - 1;
   }
 };
 

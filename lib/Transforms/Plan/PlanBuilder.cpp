@@ -33,6 +33,7 @@ private:
   LogicalResult checkStateGroups();
   /// That programs run it; sets `vp` where it is not given.
   LogicalResult checkSchedule();
+  LogicalResult checkTensorNames(PlanAttr plan);
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
   FailureOr<SmallVector<LayerCost>> layerCosts();
 
@@ -280,9 +281,44 @@ FailureOr<PlanAttr> PlanBuilder::build() {
                     std::max<int64_t>(layers->size(), 2) - 2, batch, logicalDimension(module, "experts")};
   PlanAttr plan =
       planAttr(expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
-  if (!plan)
+  if (!plan || failed(checkTensorNames(plan)))
     return failure();
   return plan;
+}
+
+/// That tp cuts some of the weights: it knows their dimensions by name.
+LogicalResult PlanBuilder::checkTensorNames(PlanAttr plan) {
+  if (tp == 1)
+    return success();
+  llvm::SetVector<StringRef> names, whole;
+  bool cutsSome = false;
+  module.walk([&](func::FuncOp function) {
+    for (unsigned number = 0; number < function.getNumArguments(); ++number) {
+      auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
+      auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
+      auto own = dims ? axisNames(dims) : SmallVector<StringRef>();
+      if (!name || own.size() < 2 || llvm::is_contained(own, "vocab")) // vectors are small, tables are looked up in
+        continue;
+      whole.insert(name.getValue());
+      for (StringRef dim : own) {
+        names.insert(dim);
+        cutsSome |= dim != "batch" && dim != "sequence" && plan.getDimensions().contains(dim);
+      }
+    }
+  });
+  if (cutsSome || whole.empty())
+    return success();
+  auto list = [](ArrayRef<StringRef> names) {
+    std::string text;
+    for (StringRef name : names.take_front(4))
+      text += (text.empty() ? "'" : ", '") + name.str() + "'";
+    return names.size() > 4 ? text + " and others" : text;
+  };
+  return module.emitError() << "tp " << tp << " cuts none of the parameters " << list(whole.getArrayRef())
+                            << ": it cuts dimensions that ppc.dims calls \"ffn\", \"kv_heads\", \"head_group\", "
+                               "\"experts\" or \"vocab\", and theirs are called "
+                            << list(names.getArrayRef())
+                            << "; name them so, or say in a plan file over which axes they are cut";
 }
 
 } // namespace

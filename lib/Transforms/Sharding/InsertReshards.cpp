@@ -245,7 +245,7 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
     return copy;
   }
 
-  bool late = isGatheredAgain(value, needed, user);
+  bool late = isGatheredAgain(value, needed, user) || source.from != Part::Forward;
   OpBuilder builder(user);
   if (Operation *def = source.value.getDefiningOp(); !late && def && def->getBlock() == block)
     builder.setInsertionPointAfter(def);
@@ -280,6 +280,8 @@ struct InsertReshardsPass : impl::InsertReshardsPassBase<InsertReshardsPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      if (failed(verifyStatedAxes(function, plan.getGrid())))
+        return signalPassFailure();
       ReshardInserter inserter(function, plan.getGrid());
       if (failed(inserter.run()))
         return signalPassFailure();

@@ -18,6 +18,8 @@ struct PartitionToSpmdPass : impl::PartitionToSpmdPassBase<PartitionToSpmdPass> 
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      if (failed(verifyStatedAxes(function, plan.getGrid())))
+        return signalPassFailure();
       SpmdRewriter rewriter(function, plan.getGrid());
       if (failed(rewriter.run()))
         return signalPassFailure();

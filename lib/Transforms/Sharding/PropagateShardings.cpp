@@ -20,6 +20,8 @@ struct PropagateShardingsPass : impl::PropagateShardingsPassBase<PropagateShardi
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      if (failed(verifyStatedAxes(function, plan.getGrid())))
+        return signalPassFailure();
       ShardingPropagation propagation(function, plan.getGrid(), activationCuts(plan));
       if (failed(propagation.run()))
         return signalPassFailure();

@@ -170,8 +170,7 @@ LogicalResult SpmdRewriter::rewrite(Operation *op) {
   }
   if (op->hasTrait<OpTrait::IsTerminator>())
     return success();
-  rewriteOperation(op);
-  return success();
+  return rewriteOperation(op);
 }
 
 void SpmdRewriter::rewriteConstant(ConstantOp op) {
@@ -187,7 +186,7 @@ void SpmdRewriter::rewriteConstant(ConstantOp op) {
   localize(op.getResult());
 }
 
-void SpmdRewriter::rewriteOperation(Operation *op) {
+LogicalResult SpmdRewriter::rewriteOperation(Operation *op) {
   const OpSharding &sharding = shardings.find(op)->second;
   const ShardingRule &rule = sharding.rule;
   auto hasZeroPadding = [&](unsigned operand, unsigned factor) {
@@ -211,6 +210,9 @@ void SpmdRewriter::rewriteOperation(Operation *op) {
     int64_t size = rule.factors[factor].size;
     if (auto interface = dyn_cast<ShardingRuleOpInterface>(op))
       took[factor] = interface.setFactorBlock(factor, BlockAttr::get(op->getContext(), list, size));
+    if (rule.factors[factor].positional && !took[factor])
+      return op->emitOpError() << "depends on the place along its loop '" << rule.factors[factor].name
+                               << "' and cannot be told its block of it";
     bool isReduced = llvm::any_of(
         rule.results, [&, factor = factor](auto &result) { return !ShardingRule::contains(result, factor); });
     if (!isReduced || took[factor] || size % grid.product(list) == 0)
@@ -232,6 +234,7 @@ void SpmdRewriter::rewriteOperation(Operation *op) {
     }
     localize(result);
   }
+  return success();
 }
 
 /// Puts zeros into the padding of an operand along `dim`.

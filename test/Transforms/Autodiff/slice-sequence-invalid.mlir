@@ -41,7 +41,8 @@ func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequenc
 
 // -----
 
-func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence", "a", "b", "c"]}, %k: tensor<2x4x1x2xf32>) -> tensor<f32> {
+func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence", "a", "b", "c"]}) -> tensor<f32> {
+  %k = ppc.reshape %x : tensor<2x4x1x1x2xf32> to tensor<2x4x1x2xf32>
   // expected-error @below {{cannot run in slices of the sequence: a slice would read what comes behind it: only causal attention can}}
   %out, %lse = ppc.attention %x, %k, %k scale 1.0 : tensor<2x4x1x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32> -> tensor<2x4x1x1x2xf32>, tensor<2x4x1x1xf32>
   %s = ppc.reduce <sum> %lse dims [0, 1, 2, 3] : tensor<2x4x1x1xf32> to tensor<f32>
@@ -63,4 +64,36 @@ func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequenc
 func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<2x4xf32> {
   %y = ppc.exp %x : tensor<2x4xf32>
   return %y : tensor<2x4xf32>
+}
+
+// -----
+
+// The rows of the table are tokens: each slice has its own.
+func.func @f(%x: tensor<4x2xf32> {ppc.input = "x", ppc.dims = ["sequence", "h"]}) -> tensor<f32> {
+  %i = ppc.constant dense<[3, 1]> : tensor<2xi32>
+  // expected-error @below {{cannot run in slices of the sequence: it depends on the position in the sequence, along its loop 'v'}}
+  %y = ppc.embedding %x, %i : (tensor<4x2xf32>, tensor<2xi32>) -> tensor<2x2xf32>
+  %s = ppc.reduce <sum> %y dims [0, 1] : tensor<2x2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence", "a", "b", "c"]},
+             %m: tensor<2x8x1x2xf32> {ppc.input = "m", ppc.dims = ["batch", "sequence", "b", "c"]}) -> tensor<f32> {
+  // expected-error @below {{or keys along the sequence are not as many as queries}}
+  %out, %lse = ppc.attention %x, %m, %m scale 1.0 causal : tensor<2x4x1x1x2xf32>, tensor<2x8x1x2xf32>, tensor<2x8x1x2xf32> -> tensor<2x4x1x1x2xf32>, tensor<2x4x1x1xf32>
+  %s = ppc.reduce <sum> %lse dims [0, 1, 2, 3] : tensor<2x4x1x1xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
+  %r = ppc.reduce <sum> %x dims [1] : tensor<2x4xf32> to tensor<2xf32>
+  // expected-error @below {{cannot run in slices of the sequence: slice 0 would read what slice 1 computes, behind it}}
+  %b = ppc.broadcast %r dims [1] : tensor<2xf32> to tensor<2x4xf32>
+  %p = ppc.mul %x, %b : tensor<2x4xf32>
+  %s = ppc.reduce <sum> %p dims [0, 1] : tensor<2x4xf32> to tensor<f32>
+  return %s : tensor<f32>
 }

@@ -51,3 +51,21 @@ func.func @loss(%ids: tensor<2x8xi32> {ppc.input = "ids", ppc.dims = ["batch", "
   %l = ppc.scale %s by 0.0625 {ppc.layer = 2 : i64} : tensor<f32>
   return %l : tensor<f32>
 }
+
+// Angles count along dimension 1, which is not the sequence here: slices begin at the same place. A memory that lies along no input is there
+// as a whole, of which a slice sees what its last query sees.
+// CHECK-LABEL: func.func @other_orders
+// CHECK:         ppc.rotary %{{.*}} frequencies [1.000000e+00] {ppc.slice = 0 : i64} : tensor<2x3x2x2xf32>
+// CHECK:         ppc.rotary %{{.*}} frequencies [1.000000e+00] {ppc.slice = 1 : i64} : tensor<2x3x2x2xf32>
+// CHECK:         ppc.split %{{.*}} dim 1 {ppc.slice = 0 : i64} : tensor<2x6x1x2xf32> to tensor<2x4x1x2xf32>, tensor<2x2x1x2xf32>
+// CHECK:         ppc.attention %{{.*}} causal {ppc.slice = 0 : i64} : tensor<2x2x1x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>
+// CHECK:         ppc.attention %{{.*}} causal {ppc.slice = 1 : i64} : tensor<2x2x1x1x2xf32>, tensor<2x6x1x2xf32>, tensor<2x6x1x2xf32>
+func.func @other_orders(%x: tensor<2x3x4x2xf32> {ppc.input = "x", ppc.dims = ["batch", "heads", "sequence", "d"]},
+                        %m: tensor<2x6x1x2xf32> {ppc.parameter = "m"}) -> tensor<f32> {
+  %r = ppc.rotary %x frequencies [1.0] : tensor<2x3x4x2xf32>
+  %h = ppc.reduce <sum> %r dims [1] : tensor<2x3x4x2xf32> to tensor<2x4x2xf32>
+  %q = ppc.reshape %h : tensor<2x4x2xf32> to tensor<2x4x1x1x2xf32>
+  %out, %lse = ppc.attention %q, %m, %m scale 1.0 causal : tensor<2x4x1x1x2xf32>, tensor<2x6x1x2xf32>, tensor<2x6x1x2xf32> -> tensor<2x4x1x1x2xf32>, tensor<2x4x1x1xf32>
+  %s = ppc.reduce <sum> %out dims [0, 1, 2, 3, 4] : tensor<2x4x1x1x2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}

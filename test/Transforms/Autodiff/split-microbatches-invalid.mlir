@@ -31,8 +31,8 @@ func.func @f(%x: tensor<5xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
 
 // -----
 
-// expected-error @below {{argument 1 would be cut along the batch but is no input}}
-func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}, %y: tensor<4xf32>) -> tensor<f32> {
+func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}, %y: tensor<4xf32> {ppc.parameter = "y"}) -> tensor<f32> {
+  // expected-error @below {{would cut dimension 0 of argument 1, parameter "y", along the batch, but it is no input: it takes all samples in one micro-batch}}
   %p = ppc.mul %x, %y : tensor<4xf32>
   %s = ppc.reduce #ppc.combiner<sum> %p dims [0] : tensor<4xf32> to tensor<f32>
   return %s : tensor<f32>
@@ -68,9 +68,8 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
 
 func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tensor<f32> {
   %s = ppc.reduce #ppc.combiner<sum> %x dims [0] : tensor<4xf32> to tensor<f32>
-  %c = ppc.constant dense<1.0> : tensor<f32>
   // expected-error @below {{is not linear in a value that sums over the batch, so it cannot run per micro-batch}}
-  %r = ppc.add %s, %c : tensor<f32>
+  %r = ppc.mul %s, %s : tensor<f32>
   return %r : tensor<f32>
 }
 
@@ -78,8 +77,8 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
 
 func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tensor<f32> {
   %s = ppc.reduce #ppc.combiner<sum> %x dims [0] : tensor<4xf32> to tensor<f32>
-  // expected-error @below {{mixes samples of a batch with a sum over the batch, so it cannot run per micro-batch}}
   %b = ppc.broadcast %s dims [0] : tensor<f32> to tensor<4xf32>
+  // expected-error @below {{mixes samples of a batch with a sum over the batch, so it cannot run per micro-batch}}
   %p = ppc.mul %b, %x : tensor<4xf32>
   %r = ppc.reduce #ppc.combiner<sum> %p dims [0] : tensor<4xf32> to tensor<f32>
   return %r : tensor<f32>
@@ -106,11 +105,11 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> (tens
 
 // -----
 
-func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}, %w: tensor<f32>) -> tensor<f32> {
+func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tensor<f32> {
   %s = ppc.reduce #ppc.combiner<sum> %x dims [0] : tensor<4xf32> to tensor<f32>
   // expected-error @below {{is used in the update, but is no sum over the batch}}
-  %n = ppc.neg %w : tensor<f32>
-  %r = ppc.mul %s, %n {ppc.part = #ppc.part<update>} : tensor<f32>
+  %n = ppc.neg %x : tensor<4xf32>
+  %r = ppc.reduce #ppc.combiner<sum> %n dims [0] {ppc.part = #ppc.part<update>} : tensor<4xf32> to tensor<f32>
   return %r : tensor<f32>
 }
 
@@ -129,5 +128,64 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
   // expected-error @below {{has no sharding rule, so it cannot run per micro-batch: it moves between the two shardings it names}}
   %y = ppc.reshard %x to <[{}]> : tensor<4xf32>
   %s = ppc.reduce #ppc.combiner<sum> %y dims [0] : tensor<4xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "c"]}) -> tensor<f32> {
+  // expected-error @below {{pairs the samples of a batch with each other, along its loops 'b' and 'c', and cannot run per micro-batch: it takes all samples in one micro-batch}}
+  %g = ppc.matmul "bh,ch->bc" %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x2xf32>
+  %s = ppc.reduce #ppc.combiner<sum> %g dims [0, 1] : tensor<2x2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32> {ppc.input = "x", ppc.dims = ["batch", "c"]}) -> tensor<f32> {
+  %t = ppc.transpose %x by [1, 0] : tensor<4x4xf32> to tensor<4x4xf32>
+  // expected-error @below {{pairs the samples of a batch with each other, along its loops 'd0' and 'd1'}}
+  %p = ppc.mul %x, %t : tensor<4x4xf32>
+  %s = ppc.reduce #ppc.combiner<sum> %p dims [0, 1] : tensor<4x4xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3x2xf32> {ppc.input = "x", ppc.dims = ["batch", "s", "h"]}) -> tensor<f32> {
+  %t = ppc.transpose %x by [1, 0, 2] : tensor<4x3x2xf32> to tensor<3x4x2xf32>
+  // expected-error @below {{depends on the number of a sample in the batch, along its loop 'd1', and cannot run per micro-batch: it takes all samples in one micro-batch}}
+  %r = ppc.rotary %t frequencies [1.0] : tensor<3x4x2xf32>
+  %s = ppc.reduce #ppc.combiner<sum> %r dims [0, 1, 2] : tensor<3x4x2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x2xf32> {ppc.input = "x", ppc.dims = ["batch", "h"]}) -> tensor<f32> {
+  %i = ppc.constant dense<[3, 1]> : tensor<2xi32>
+  // expected-error @below {{depends on the number of a sample in the batch, along its loop 'v'}}
+  %r = ppc.embedding %x, %i : (tensor<4x2xf32>, tensor<2xi32>) -> tensor<2x2xf32>
+  %s = ppc.reduce #ppc.combiner<sum> %r dims [0, 1] : tensor<2x2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32> {ppc.input = "x", ppc.dims = ["batch", "h"]}) -> tensor<f32> {
+  // expected-error @below {{takes dimension 0 of operand 0, the samples of a batch, apart or together with other dimensions}}
+  %r = ppc.reshape %x : tensor<4x3xf32> to tensor<12xf32>
+  %s = ppc.reduce #ppc.combiner<sum> %r dims [0] : tensor<12xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}, %w: tensor<2xf32> {ppc.parameter = "w"}) -> tensor<f32> {
+  // expected-note @below {{which ppc.concat cannot compute: it takes the dimension apart or together with others}}
+  %c = ppc.concat %w, %w dim 0 : tensor<2xf32>, tensor<2xf32> to tensor<4xf32>
+  // expected-error @below {{needs a part of a value for each micro-batch: it takes all samples in one micro-batch}}
+  %p = ppc.mul %x, %c : tensor<4xf32>
+  %s = ppc.reduce #ppc.combiner<sum> %p dims [0] : tensor<4xf32> to tensor<f32>
   return %s : tensor<f32>
 }

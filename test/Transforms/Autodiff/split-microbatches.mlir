@@ -47,3 +47,38 @@ func.func @shared_gradient(%x: tensor<4x3xf32> {ppc.input = "x", ppc.dims = ["ba
   %g = ppc.reduce <sum> %x dims [0] : tensor<4x3xf32> to tensor<3xf32>
   return %loss, %g, %g : tensor<f32>, tensor<3xf32>, tensor<3xf32>
 }
+// One constant is as long as the batch in one place and as a dimension of a parameter in another; a broadcast parameter has a part of it.
+// CHECK-LABEL: func.func @both_ways
+// CHECK:         ppc.accumulate
+// CHECK-DAG:       %[[PART:.*]] = ppc.constant dense<5.000000e-01> : tensor<2xf32>
+// CHECK-DAG:       %[[WHOLE:.*]] = ppc.constant dense<5.000000e-01> : tensor<4xf32>
+// CHECK-DAG:       %[[SMALL:.*]] = ppc.broadcast %{{.*}} dims [0] : tensor<f32> to tensor<2xf32>
+// CHECK-DAG:       ppc.mul %{{.*}}, %[[PART]] : tensor<2xf32>
+// CHECK-DAG:       ppc.mul %{{.*}}, %[[WHOLE]] : tensor<4xf32>
+// CHECK-DAG:       ppc.mul %{{.*}}, %[[SMALL]] : tensor<2xf32>
+func.func @both_ways(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}, %w: tensor<4xf32> {ppc.parameter = "w"},
+                     %b: tensor<f32> {ppc.parameter = "b"}) -> tensor<f32> {
+  %c = ppc.constant dense<0.5> : tensor<4xf32>
+  %y = ppc.mul %x, %c : tensor<4xf32>
+  %v = ppc.mul %w, %c : tensor<4xf32>
+  %bb = ppc.broadcast %b dims [0] : tensor<f32> to tensor<4xf32>
+  %z = ppc.mul %y, %bb : tensor<4xf32>
+  %p = ppc.matmul "b,h->bh" %z, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %s = ppc.reduce <sum> %p dims [0, 1] : tensor<4x4xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+// A term without samples counts once.
+// CHECK-LABEL: func.func @penalty
+// CHECK:         %[[SQUARES:.*]] = ppc.reduce <sum> %{{.*}} dims [0] : tensor<3xf32> to tensor<f32>
+// CHECK-NEXT:    %[[HALF:.*]] = ppc.scale %[[SQUARES]] by 5.000000e-01
+// CHECK:         ppc.add %{{.*}}, %[[HALF]]
+// CHECK:         ppc.scale %{{.*}} by 5.000000e-01 : tensor<3xf32>
+func.func @penalty(%x: tensor<4x3xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]}, %w: tensor<3xf32> {ppc.parameter = "w"})
+    -> (tensor<f32>, tensor<3xf32>) {
+  %s = ppc.reduce <sum> %x dims [0, 1] : tensor<4x3xf32> to tensor<f32>
+  %w2 = ppc.mul %w, %w : tensor<3xf32>
+  %r = ppc.reduce <sum> %w2 dims [0] : tensor<3xf32> to tensor<f32>
+  %l = ppc.add %s, %r : tensor<f32>
+  %g = ppc.scale %w by 2.0 : tensor<3xf32>
+  return %l, %g : tensor<f32>, tensor<3xf32>
+}

@@ -64,3 +64,45 @@ func.func @block(%x: tensor<8x4xf32> {ppc.input = "x"}) {
   %y = ppc.log_sum_exp %x classes <[tp], 8> : tensor<8x4xf32> to tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @table(%t: tensor<5x4xf32> {ppc.parameter = "t"}) {
+  %i = ppc.constant dense<[0, 5]> : tensor<2xi32>
+  // expected-error @below {{looks up by operand 1, which has the id 5, but there are 5 rows of its table, 0 to 4}}
+  %y = ppc.embedding %t, %i : (tensor<5x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @classes(%x: tensor<3x4xf32> {ppc.input = "x"}) {
+  %i = ppc.constant dense<[0, -1, 2]> : tensor<3xi32>
+  // expected-error @below {{looks up by operand 1, which has the id -1, but there are 4 classes, 0 to 3}}
+  %nll, %lse = ppc.cross_entropy %x, %i : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @experts(%x: tensor<2x8x4xf32> {ppc.input = "x"}, %r: tensor<2x8x6xf32> {ppc.input = "r"}) {
+  %v, %i = ppc.top_k %r : tensor<2x8x6xf32> -> tensor<2x8x2xf32>, tensor<2x8x2xi32>
+  // expected-error @below {{looks up by operand 1, which has the id 5, but there are 3 experts, 0 to 2}}
+  %slots = ppc.dispatch %x, %i : (tensor<2x8x4xf32>, tensor<2x8x2xi32>) -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{argument 0 has the sharding #ppc.sharding<[{tp}]>, but a model knows no devices: say in a plan how it is cut}}
+func.func @sharding(%x: tensor<8xf32> {ppc.input = "x", ppc.sharding = #ppc.sharding<[{tp}]>}) {
+  return
+}
+
+// -----
+
+func.func @shardings(%x: tensor<8xf32> {ppc.input = "x"}) {
+  // expected-error @below {{but a model knows no devices: say in a plan how it is cut}}
+  %y = ppc.neg %x {ppc.shardings = [#ppc.sharding<[{tp}]>]} : tensor<8xf32>
+  return
+}

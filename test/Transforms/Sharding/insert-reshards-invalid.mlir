@@ -20,7 +20,7 @@ module attributes {ppc.plan = #plan} {
 #plan = #ppc.plan<grid = <a = 2, b = 4>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   func.func @unknown_axis(%x: tensor<8x3xf32>) {
-    // expected-error @below {{factor "d0" is cut over axis "c", which #ppc.grid<a = 2, b = 4> does not have}}
+    // expected-error @below {{factor "d0" is cut over axis "c", which the grid does not have; it has a, b}}
     %y = ppc.exp %x {ppc.factors = {d0 = ["c"]}} : tensor<8x3xf32>
     return
   }

@@ -153,7 +153,7 @@ TemplateChain denseChain(const DenseModel &model) {
   if (model.positional)
     for (TemplateOp &op : decoder.ops)
       if (llvm::StringRef(op.name).starts_with("rotary"))
-        op.factors[op.operandFactors.front()[1]].positional = true;
+        op.factors[op.operandFactors.front()[1]].plannedOnly = true;
   for (int64_t i = 0; i < model.layers; ++i)
     layers.push_back(decoder);
   TemplateBuilder head("head", sizes);

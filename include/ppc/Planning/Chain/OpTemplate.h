@@ -11,8 +11,8 @@ namespace mlir::ppc {
 /// One loop of an op, and what a plan may do with it.
 struct TemplateFactor : Factor {
   bool isData = false; // cutDimension has cut it: its data-parallel part is done
-  /// Its iterations know their position: plans may cut it, programs that PPC partitions cannot yet.
-  bool positional = false;
+  /// Plans may cut it, programs that PPC partitions cannot yet (angles of positions).
+  bool plannedOnly = false;
 };
 
 /// Per dimension of a tensor the factor that walks it; -1 where none does (such a dimension is never cut).

@@ -33,7 +33,7 @@ private:
   LogicalResult rewriteReshard(ReshardOp op);
   Value lower(OpBuilder &builder, Location loc, Value value, const ReshardStep &step, RankedTensorType logical,
               const Layout &before, SmallVectorImpl<bool> &zeroPadding);
-  void rewriteOperation(Operation *op);
+  LogicalResult rewriteOperation(Operation *op);
   void mask(OpOperand &operand, unsigned dim);
   bool isUneven(const LogicalValue &value, unsigned dim) const;
   void localize(Value value);

@@ -34,7 +34,7 @@ func.func @window(%q: tensor<1x3x2x2x3xf32>, %k: tensor<1x4x2x3xf32>, %v: tensor
   // expected-remark @+4 {{gradient of operand 0 agrees, reads operands [0, 1, 2, 3], reads results [0, 1]}}
   // expected-remark @+3 {{gradient of operand 1 agrees, reads operands [0, 1, 2, 3], reads results [0, 1]}}
   // expected-remark @+2 {{gradient of operand 2 agrees, reads operands [0, 1, 2, 3], reads results [0, 1]}}
-  // expected-remark @+1 {{operand 3 has no gradient}}
+  // expected-remark @+1 {{gradient of operand 3 agrees, reads operands [0, 1, 2, 3], reads results [0, 1]}}
   %0:2 = ppc.attention %q, %k, %v scale 7.000000e-01 causal window 2 slopes %slopes as tensor<2x2xf32> : tensor<1x3x2x2x3xf32>, tensor<1x4x2x3xf32>, tensor<1x4x2x2xf32> -> tensor<1x3x2x2x2xf32>, tensor<1x3x2x2xf32>
   return %0#0 : tensor<1x3x2x2x2xf32>
 }

@@ -32,9 +32,9 @@ func.func @window(%q: tensor<2x3x3x2x2xf32>, %k: tensor<2x4x3x2xf32>, %v: tensor
 
 // Where keys and values are gathered, queries are cut too: each block gives its rows, and its part of the gradients of all keys.
 func.func @gather(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor<2x5x2x2xf32>, %lse: tensor<2x5x2x2xf32>) {
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <gather> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [b, s, k, g, v], [b, s, k, g], [b, s, k, g, v]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) {s: sum, g: sum, d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [b, s, k, g, v], [b, s, k, g], [b, s, k, g, v]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) {s: sum positional, g: sum, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %1:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 causal strategy <gather> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
   // Without a mask.
   // expected-remark @below {{{d: replicated, t: replicated, v: replicated}, 24 cuts}}
@@ -44,18 +44,18 @@ func.func @gather(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor
 
 // Before the exchange, and behind it: as if they were gathered.
 func.func @exchange(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor<2x5x2x2xf32>) {
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <kv_heads> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
-  // expected-remark @below {{{d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  // expected-remark @below {{{s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <head_group> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
   return
 }
 
 // The same with more keys than queries, a window and slopes.
 func.func @gather_window(%q: tensor<2x4x2x2x2xf32>, %k: tensor<2x6x2x2xf32>, %v: tensor<2x6x2x3xf32>, %out: tensor<2x4x2x2x3xf32>, %lse: tensor<2x4x2x2xf32>, %slopes: tensor<2x2xf32>) {
-  // expected-remark @below {{{d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  // expected-remark @below {{{s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 2 slopes %slopes as tensor<2x2xf32> strategy <gather> : tensor<2x4x2x2x2xf32>, tensor<2x6x2x2xf32>, tensor<2x6x2x3xf32> -> tensor<2x4x2x2x3xf32>, tensor<2x4x2x2xf32>
-  // expected-remark @below {{{s: sum, g: sum, d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  // expected-remark @below {{{s: sum positional, g: sum, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %1:3 = ppc.attention_backward %q, %k, %v, %out, %lse, %out scale 5.000000e-01 causal window 2 slopes %slopes as tensor<2x2xf32> strategy <gather> : tensor<2x4x2x2x2xf32>, tensor<2x6x2x2xf32>, tensor<2x6x2x3xf32>, tensor<2x4x2x2x3xf32>, tensor<2x4x2x2xf32>
   return
 }

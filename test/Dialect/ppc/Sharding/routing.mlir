@@ -14,26 +14,26 @@ func.func @top_k(%scores: tensor<2x5x6xf32>, %bias: tensor<6xf32>, %ids: tensor<
 
 // Experts that are cut, with and without padding, some with too few slots.
 func.func @slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x2xf32>, %slots: tensor<3x5x3x2xf32>) {
-  // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, c, h]) {s: replicated, k: replicated, c: replicated}, 15 cuts}}
+  // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, c, h]) {s: replicated, k: replicated, e: positional, c: replicated}, 15 cuts}}
   %0 = ppc.dispatch %x, %ids : (tensor<3x5x2xf32>, tensor<3x5x2xi32>) -> tensor<3x5x3x2xf32>
-  // expected-remark @below {{([b, s, h], [b, s, k], [b, s, k]) -> ([b, e, c, h]) {s: replicated, k: replicated, c: replicated}, 15 cuts}}
+  // expected-remark @below {{([b, s, h], [b, s, k], [b, s, k]) -> ([b, e, c, h]) {s: replicated, k: replicated, e: positional, c: replicated}, 15 cuts}}
   %1 = ppc.dispatch %x, %ids weights %w : (tensor<3x5x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x1x2xf32>
-  // expected-remark @below {{([b, e, c, h], [b, s, k]) -> ([b, s, h]) {e: sum, c: replicated, s: replicated, k: replicated}, 15 cuts}}
+  // expected-remark @below {{([b, e, c, h], [b, s, k]) -> ([b, s, h]) {e: sum positional, c: replicated, s: replicated, k: replicated}, 15 cuts}}
   %2 = ppc.combine %slots, %ids : (tensor<3x5x3x2xf32>, tensor<3x5x2xi32>) -> tensor<3x5x2xf32>
-  // expected-remark @below {{([b, e, c, h], [b, s, k], [b, s, k]) -> ([b, s, h]) {e: sum, c: replicated, s: replicated, k: replicated}, 15 cuts}}
+  // expected-remark @below {{([b, e, c, h], [b, s, k], [b, s, k]) -> ([b, s, h]) {e: sum positional, c: replicated, s: replicated, k: replicated}, 15 cuts}}
   %3 = ppc.combine %slots, %ids weights %w : (tensor<3x5x3x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
-  // expected-remark @below {{([b, e, c, h], [b, s, k], [b, s, h]) -> ([b, s, k]) {e: sum, c: replicated, h: sum, s: replicated, k: replicated}, 15 cuts}}
+  // expected-remark @below {{([b, e, c, h], [b, s, k], [b, s, h]) -> ([b, s, k]) {e: sum positional, c: replicated, h: sum, s: replicated, k: replicated}, 15 cuts}}
   %4 = ppc.routing_weights_gradient %slots, %ids, %x : (tensor<3x5x3x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
   return
 }
 
 // As many slots as tokens: both are cut together.
 func.func @own_slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x2xf32>, %slots: tensor<3x4x5x2xf32>) {
-  // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, s, h]) {k: replicated}, 24 cuts}}
+  // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, s, h]) {k: replicated, e: positional}, 24 cuts}}
   %0 = ppc.dispatch %x, %ids : (tensor<3x5x2xf32>, tensor<3x5x2xi32>) -> tensor<3x4x5x2xf32>
-  // expected-remark @below {{([b, e, s, h], [b, s, k], [b, s, k]) -> ([b, s, h]) {e: sum, k: replicated}, 24 cuts}}
+  // expected-remark @below {{([b, e, s, h], [b, s, k], [b, s, k]) -> ([b, s, h]) {e: sum positional, k: replicated}, 24 cuts}}
   %1 = ppc.combine %slots, %ids weights %w : (tensor<3x4x5x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
-  // expected-remark @below {{([b, e, s, h], [b, s, k], [b, s, h]) -> ([b, s, k]) {e: sum, h: sum, k: replicated}, 24 cuts}}
+  // expected-remark @below {{([b, e, s, h], [b, s, k], [b, s, h]) -> ([b, s, k]) {e: sum positional, h: sum, k: replicated}, 24 cuts}}
   %2 = ppc.routing_weights_gradient %slots, %ids, %x : (tensor<3x4x5x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
   return
 }

@@ -1,0 +1,35 @@
+// Which numbers an op looks things up by, how many things there are, and which numbers a program can come with.
+#ifndef PPC_ANALYSIS_IDRANGE_H
+#define PPC_ANALYSIS_IDRANGE_H
+
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::ppc {
+
+/// An operand of `op` whose elements must be from 0 to `count` - 1, where `count` things called `things` are.
+struct IdUse {
+  unsigned operand = 0;
+  int64_t count = 0;
+  StringRef things;
+};
+
+/// The look-up of `op`, if it is one (tables, classes, experts).
+std::optional<IdUse> idUseOf(Operation *op);
+
+/// The least and the largest element of an integer value, as far as constants and shapes say it: of a constant its
+/// elements, of positions that `top_k` gives those of a row. Of an input they are not known.
+std::optional<std::pair<int64_t, int64_t>> knownIds(Value value);
+
+/// How many different ids the inputs of `function` may have, which are those that all look-ups by them know; nothing
+/// where none is looked up by. With it the look-up that knows the fewest.
+struct InputIds {
+  int64_t count = 0;
+  Operation *by = nullptr;
+  StringRef things;
+};
+std::optional<InputIds> inputIds(func::FuncOp function);
+
+} // namespace mlir::ppc
+
+#endif // PPC_ANALYSIS_IDRANGE_H
