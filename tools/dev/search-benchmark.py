@@ -36,21 +36,22 @@ TARGET_BOUND, TARGET_BOUNDS = 10, {"deepseek-v3": 30}
 TARGET_PROBLEMS = [("llama-3-70b", 8192, 64, "dgx-h100:8", 128), ("deepseek-v3", 1024, 1024, "dgx-h100:128", 1024)]
 
 
-def run(tool, model, cluster, sequence, batch, alternatives, more=()):
+def run(tool, model, cluster, sequence, batch, alternatives, more=(), finds_none=False):
+    """`finds_none`: that nothing fits is an answer, too."""
     command = [tool, model, "--cluster", cluster, "--seq-len", str(sequence), "--global-batch", str(batch),
                "--emit", "table" if alternatives else "plan", *more]
     start = time.monotonic()
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(command, stdout=out)
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL if finds_none else None)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - start
         out.seek(0)
         text = out.read()
-    if process.returncode:
+    if process.returncode and not (finds_none and process.returncode == 1):
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}")
-    step = re.search(rb": ([0-9.]+ \w+) per step", text)
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, step.group(1).decode() if step else ""
+    step = re.search(rb": ([0-9.]+ \w+) per step|(?m:^1 +(~?[0-9.]+ \w+))", text)
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, (step.group(1) or step.group(2)).decode() if step else ""
 
 
 # 100 layers of this width have as many parameters as 1,000 of Llama-3-8B, within 0.1 %: what memory and pipelines it takes
@@ -89,9 +90,10 @@ def time_targets(options):
     for name, sequence, devices, cluster, batch in target_problems(options.only):
         bound, cells = TARGET_BOUNDS.get(name, TARGET_BOUND), []
         for target in TARGETS:
-            _, cpu, _, _ = run(options.plan_tool, os.path.join(MODELS, name + ".json"), cluster, sequence, batch, True, ["--target", target])
+            _, cpu, _, step = run(options.plan_tool, os.path.join(MODELS, name + ".json"), cluster, sequence, batch, True,
+                                  ["--target", target], finds_none=True)
             within &= cpu <= bound
-            cells.append(f"{cpu:.1f} s")
+            cells.append(f"{cpu:.1f} s" + ("" if step else ", nothing fits"))
         lines.append(f"| {name} | {sequence:,} | {devices:,} | {batch:,} | " + " | ".join(cells) + f" | {bound} s |")
         print(lines[-1], flush=True)
     return lines, within
