@@ -37,6 +37,14 @@ ImportedModel importText(StringRef config, MLIRContext &context, int64_t sequenc
   return imported;
 }
 
+/// How a file spells its keys, and which token is padding, says nothing of what the module computes.
+static void forgetSpelling(ModuleOp module) {
+  NamedAttrList weights(module->getAttrOfType<DictionaryAttr>("ppc.weights"));
+  weights.erase("config_keys");
+  weights.erase("padding_token");
+  module->setAttr("ppc.weights", weights.getDictionary(module.getContext()));
+}
+
 ImportedModel importConfig(const ModelConfig &config, MLIRContext &context, int64_t sequence) {
   ImportedModel imported;
   llvm::Expected<OwningOpRef<ModuleOp>> module = buildModel(config, {sequence, sweepBatch}, context);
@@ -45,6 +53,7 @@ ImportedModel importConfig(const ModelConfig &config, MLIRContext &context, int6
     return imported;
   }
   imported.module = std::move(*module);
+  forgetSpelling(*imported.module);
   llvm::raw_string_ostream(imported.text) << *imported.module;
   return imported;
 }
