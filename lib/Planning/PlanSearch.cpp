@@ -1,14 +1,14 @@
 #include "ppc/Planning/PlanSearch.h"
 
+#include "lib/Planning/Alternatives.h"
 #include "lib/Planning/FinalEstimate.h"
 #include "lib/Planning/Frontier.h"
 #include "lib/Planning/Grid/SearchEngine.h"
 #include "lib/Planning/Group/GroupSearch.h"
 #include "lib/Planning/PlanInfeasibility.h"
+#include "lib/Planning/PlanRanking.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/CostModel/OffloadWindow.h"
-#include "ppc/CostModel/PredictionInterval.h"
-#include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -47,25 +47,6 @@ bool mlir::ppc::fitsStage(const PlanRequest &request, const ParallelLayout &layo
   if (request.cluster.groups.size() == 1)
     return fitsHost(request.cluster, memory);
   return memory.host.value <= 0 || fitsHost(groupAlone(request.cluster, layout.stageGroups[stage]), memory);
-}
-
-static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout,
-                                          StepEstimator &estimator, StepDetail &detail) {
-  Plan plan{layout, {}};
-  llvm::Expected<StepCost> cost =
-      estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
-  if (!cost)
-    return cost.takeError();
-  plan.cost = std::move(*cost);
-  plan.cost.fits = true;
-  for (size_t stage = 0; stage < plan.cost.stages.size(); ++stage)
-    plan.cost.fits &= fitsStage(request, layout, stage, plan.cost.stages[stage].memory);
-  if (layout.pp > 1) // as many as the schedule has, where it has more than were asked for
-    plan.layout.vp = detail.shape.chunks;
-  if (plan.layout.stageLayers.empty() && layout.pp > 1)
-    for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
-      plan.layout.stageLayers.push_back(layers);
-  return plan;
 }
 
 std::string mlir::ppc::tradeText(const StepCost &least, const Plan &fastest, double tolerance) {
@@ -148,11 +129,10 @@ public:
 private:
   llvm::Expected<Plan> priced(const Candidate &candidate) { return pricePlan(request, candidate.layout); }
   void fillTable(const SearchOutcome &outcome);
-  llvm::Error rankPlans(SearchOutcome &outcome);
-  /// `order`: times and numbers of plans, fastest first.
-  void preferSimpler(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
-  void preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
-  llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
+  /// Puts the best candidates, and what else is as good when it is replayed, in the order of the result.
+  llvm::Error rankPlans(const BoundedSpace &bounded, const SearchOutcome &outcome);
+  /// What the first plan of the ranking could decide otherwise; what is faster when it is replayed comes first itself.
+  llvm::Error rankAlternatives(PlanRanking &ranking, AlternativeSearch &search, double fastest);
   /// Replaces a search over `devices` by one over fewer where their fastest step is shorter.
   void tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome, const SearchTargets &empty);
   /// From `fastest` by the formulas to less and less memory; `known`: good candidates to start from.
@@ -181,235 +161,73 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
   row("layouts priced", outcome.counts.priced);
 }
 
-/// Prices the best candidates, replays them if asked to, and puts them, and those of `outcome`, in the order of the
-/// result. Where more are candidates than are listed, those that take longer than as many others need no replay, or not
-/// all of it.
-llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
-  struct Finalist {
-    Plan plan;
-    Candidate candidate;
-    StepDetail detail;
-    double time;
+llvm::Error PlanSearch::rankPlans(const BoundedSpace &bounded, const SearchOutcome &outcome) {
+  llvm::ArrayRef<Candidate> best = outcome.best();
+  PlanRanking ranking(request, engine);
+  auto add = [&](const Candidate &candidate, bool joins) {
+    llvm::Expected<size_t> number = ranking.add(candidate, joins);
+    return number ? llvm::Error::success() : number.takeError();
   };
-  std::vector<Finalist> priced, finalists;
-  std::vector<Candidate> &best = outcome.found.targets.front().found.list;
-  StepEstimator estimator(engine.compiled());
-  const bool choosesByMemory = request.timeTolerance > 0;
-  if (choosesByMemory) {
-    const Candidate &least = outcome.found.leastMemory();
-    if (llvm::none_of(best, [&](const Candidate &other) { return !isBetter(other, least) && !isBetter(least, other); }))
-      best.push_back(least);
-  }
-  for (Candidate &candidate : best) {
-    StepDetail detail;
-    llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, estimator, detail);
-    if (!plan)
-      return plan.takeError();
-    double time = plan->cost.stepTime.value;
-    priced.push_back({std::move(*plan), std::move(candidate), std::move(detail), time});
-  }
-  size_t listed = std::min(priced.size(), size_t(request.topK));
-  if (request.simulate) {
-    // Those of little work first, and as soon as there are as many as are listed, as long as others may be faster.
-    std::vector<std::pair<double, size_t>> queue; // tasks, plan
-    for (size_t i = 0; i < priced.size(); ++i)
-      queue.push_back({expectedReplayTasks(priced[i].plan.layout, priced[i].detail), i});
-    llvm::sort(queue);
-    std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(priced.size());
-    double latest = std::numeric_limits<double>::infinity();
-    auto run = [&](size_t i) {
-      const Finalist &each = priced[i];
-      StepSimulationOptions options;
-      if (std::isfinite(latest)) {
-        options.latest = Seconds(latest);
-        PipelineTimer timer(engine.compiled());
-        llvm::Expected<Seconds> bound =
-            boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
-                               each.detail, each.plan.cost, timer);
-        if (!bound) {
-          steps[i].emplace(bound.takeError());
-          return;
-        }
-        if (bound->value > latest)
-          return;
-      }
-      steps[i].emplace(simulateStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
-                                    each.detail, each.plan.cost, options));
-    };
-    llvm::Error errors = llvm::Error::success();
-    std::vector<double> times;
-    for (size_t begin = 0; begin < queue.size();) {
-      size_t end = std::min(begin + 2, queue.size()); // the same for any number of threads
-      if (end - begin == 2 && queue[begin].first + queue[begin + 1].first > 2 * replayTasksInPairs)
-        --end;
-      engine.parallel(end - begin, [&, begin](size_t i, GridExpander &) { run(queue[begin + i].second); });
-      for (; begin < end; ++begin) {
-        size_t i = queue[begin].second;
-        if (steps[i] && !*steps[i])
-          errors = llvm::joinErrors(std::move(errors), steps[i]->takeError());
-        else if (steps[i] && !(*steps[i])->stopped) {
-          priced[i].time = (*steps[i])->stepTime.value;
-          priced[i].plan.simulated = std::move(**steps[i]);
-          times.insert(llvm::upper_bound(times, priced[i].time), priced[i].time);
-        }
-      }
-      if (times.size() >= listed)
-        latest = times[listed - 1];
-    }
-    if (errors)
-      return errors;
-  }
-  best.clear();
-  const std::string first = toString(priced.front().plan.layout);
-  const Seconds formula = priced.front().plan.cost.stepTime;
-  const bool isFirst = !request.simulate || priced.front().plan.simulated; // it may be still
-  const std::string replayed = isFirst ? toString(Seconds(priced.front().time)) : "longer";
-  for (Finalist &each : priced)
-    if (!request.simulate || each.plan.simulated)
-      finalists.push_back(std::move(each));
-  std::vector<std::pair<double, size_t>> order;
-  for (size_t i = 0; i < finalists.size(); ++i)
-    order.push_back({finalists[i].time, i});
-  llvm::sort(order);
-  if (order.front().second != 0 || !isFirst)
-    result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first,
-                                         toString(formula), replayed)
-                               .str());
-  if (request.breakTies)
-    preferSimpler(order, [&](size_t number) -> const Plan & { return finalists[number].plan; });
-  if (choosesByMemory)
-    preferLessMemory(order, [&](size_t number) -> const Plan & { return finalists[number].plan; });
-  order.resize(std::min(order.size(), size_t(request.topK)));
-  result.ties = std::min(result.ties, order.size());
-  for (auto [time, number] : order) {
-    result.plans.push_back(std::move(finalists[number].plan));
-    best.push_back(std::move(finalists[number].candidate));
-  }
+  for (size_t i = 0; i < best.size(); ++i)
+    if (llvm::Error error = add(best[i], !request.simulate || i < replayedPlans))
+      return error;
+  if (request.timeTolerance > 0)
+    if (llvm::Error error = add(outcome.found.leastMemory(), true))
+      return error;
+  if (llvm::Error error = ranking.replay())
+    return error;
+  const double fastest = best.front().time;
+  AlternativeSearch alternatives(request, engine, bounded, limit, best,
+                                 request.alternatives ? std::numeric_limits<double>::infinity()
+                                                      : alternativeSpan * fastest);
+  if (request.alternatives || request.simulate)
+    if (llvm::Error error = rankAlternatives(ranking, alternatives, fastest))
+      return error;
   result.lowerBound = Seconds(outcome.lowerBound);
-  result.gap = formula / result.lowerBound - 1;
+  result.gap = ranking[0].plan.cost.stepTime / result.lowerBound - 1;
+  for (const std::string &note : {ranking.reorderedNote(), ranking.memoryNote()})
+    if (!note.empty())
+      result.notes.push_back(note);
+  std::vector<size_t> order = ranking.order();
+  order.resize(std::min(order.size(), size_t(request.topK)));
+  result.ties = ranking.ties(order);
+  result.simplest = ranking.simplest(order, result.ties);
+  for (size_t number : order)
+    result.plans.push_back(ranking.take(number).plan);
   return llvm::Error::success();
 }
 
-/// What there is to understand and to get wrong: kinds of parallelism and of saving memory, then how far they go.
-static std::tuple<int, int64_t, double> complexityOf(const Plan &plan) {
-  const ParallelLayout &layout = plan.layout;
-  int kinds = layout.recompute != Recompute::None;
-  for (int64_t degree : {layout.tp, layout.pp, layout.cp, layout.ep, layout.etp, layout.vp})
-    kinds += degree > 1;
-  kinds += layout.zero >= 2 && layout.innerRanks() != layout.shardRanks();
-  kinds += (layout.zero >= 2) + (layout.shardGroup > 0 && layout.shardGroup < layout.dataRanks());
-  kinds += layout.offload == Offload::None ? 0 : 2;
-  kinds += layout.tpRows > 1;
-  kinds += layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "interleaved";
-  return {kinds, layout.tp * layout.pp * layout.cp, plan.cost.peakMemory.value};
-}
-
-void PlanSearch::preferSimpler(std::vector<std::pair<double, size_t>> &order,
-                               llvm::function_ref<const Plan &(size_t)> planOf) {
-  const double fastest = order.front().first;
-  auto end = llvm::find_if(order, [&](const auto &entry) { return entry.first > fastest * (1 + indistinctShare()); });
-  std::stable_sort(order.begin(), end, [&](const auto &a, const auto &b) {
-    return complexityOf(planOf(a.second)) < complexityOf(planOf(b.second));
-  });
-  result.ties = size_t(end - order.begin());
-}
-
-void PlanSearch::preferLessMemory(std::vector<std::pair<double, size_t>> &order,
-                                  llvm::function_ref<const Plan &(size_t)> planOf) {
-  auto end = llvm::find_if(
-      order, [&](const auto &entry) { return entry.first > order.front().first * (1 + request.timeTolerance); });
-  auto chosen = std::min_element(order.begin(), end, [&](const auto &a, const auto &b) {
-    return planOf(a.second).cost.peakMemory < planOf(b.second).cost.peakMemory; // of equals the first, which is faster
-  });
-  if (chosen == order.begin())
-    return;
-  const Plan &fastest = planOf(order.front().second), &least = planOf(chosen->second);
-  result.notes.push_back(tradeText(least.cost, fastest, request.timeTolerance));
-  std::rotate(order.begin(), chosen, chosen + 1);
-}
-
-/// The values that layouts with another one than `chosen` avoid: where a key would mean nothing is no other value of
-/// it.
-static std::vector<std::pair<PlanKey, int64_t>> avoidedFor(PlanKey key, const ParallelLayout &chosen) {
-  std::vector<std::pair<PlanKey, int64_t>> avoided{{key, planValue(chosen, key)}};
-  switch (key) {
-  case PlanKey::Schedule:
-  case PlanKey::Vp:
-    avoided.push_back({PlanKey::Pp, 1});
-    break;
-  case PlanKey::Context:
-    avoided.push_back({PlanKey::Cp, 1});
-    break;
-  case PlanKey::SequenceParallel:
-    avoided.push_back({PlanKey::Tp, 1});
-    break;
-  case PlanKey::ShardGroup:
-    avoided.push_back({PlanKey::Zero, 0});
-    break;
-  default:
-    break;
-  }
-  return avoided;
-}
-
-llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best) {
-  const ParallelLayout chosen = best.front().layout;
-  // All at once, but for the one without what it is that makes recomputing needless: that has a space of its own.
-  SearchTargets targets;
-  std::vector<std::pair<size_t, size_t>> ofTarget; // alternative, target
-  std::optional<size_t> recomputing;
-  for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
-                      PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch,
-                      PlanKey::Schedule, PlanKey::Recompute, PlanKey::Offload, PlanKey::Context, PlanKey::TpRows}) {
-    if (key == PlanKey::TpRows && chosen.tpRows == 1) // mostly no choice
-      continue;
-    if ((key == PlanKey::Ep || key == PlanKey::Etp) && !request.model.moe)
-      continue;
-    if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1) ||
-        (key == PlanKey::Zero && !request.model.moe && chosen.dataRanks() == 1))
-      continue;
-    PlanAlternative &alternative = result.alternatives.emplace_back();
-    alternative.key = key;
-    alternative.chosen = planValueText(key, planValue(chosen, key));
-    if (request.constraints.isPinned(key)) {
-      alternative.reason = "pinned";
-    } else if (key == PlanKey::Recompute && chosen.recompute == Recompute::None) {
-      recomputing = result.alternatives.size() - 1;
-    } else {
-      ofTarget.push_back({result.alternatives.size() - 1, targets.targets.size()});
-      targets.targets.emplace_back(1, avoidedFor(key, chosen));
-    }
-  }
-  auto fill = [&](PlanAlternative &alternative, const SearchTarget &target) -> llvm::Error {
-    if (target.found.list.empty()) {
-      alternative.reason = target.sawMemory    ? "no other value fits in memory"
-                           : target.sawRefusal ? "no other value can be run"
-                                               : "no other value divides";
+llvm::Error PlanSearch::rankAlternatives(PlanRanking &ranking, AlternativeSearch &search, double fastest) {
+  while (true) {
+    const size_t first = ranking.order().front();
+    std::vector<Alternative> others = search.around(ranking[first].candidate.layout);
+    std::vector<std::optional<size_t>> entries(others.size());
+    for (auto [other, entry] : llvm::zip(others, entries))
+      if (request.simulate && other.candidate && other.candidate->time <= alternativeSpan * fastest) {
+        llvm::Expected<size_t> number = ranking.add(*other.candidate, true);
+        if (!number)
+          return number.takeError();
+        entry = *number;
+      }
+    if (llvm::Error error = ranking.replay())
+      return error;
+    if (ranking.order().front() != first)
+      continue; // every time an entry that was new, so that this ends
+    if (!request.alternatives)
       return llvm::Error::success();
+    for (auto [other, entry] : llvm::zip(others, entries)) {
+      PlanAlternative &alternative = result.alternatives.emplace_back(std::move(other.alternative));
+      if (entry) {
+        alternative.plan = ranking[*entry].plan;
+      } else if (other.candidate) {
+        llvm::Expected<Plan> plan = priced(*other.candidate);
+        if (!plan)
+          return plan.takeError();
+        alternative.plan = std::move(*plan);
+      }
     }
-    llvm::Expected<Plan> plan = priced(target.found.list.front());
-    if (!plan)
-      return plan.takeError();
-    alternative.other = planValueText(alternative.key, planValue(plan->layout, alternative.key));
-    alternative.plan = std::move(*plan);
     return llvm::Error::success();
-  };
-  if (!targets.targets.empty()) {
-    SearchOutcome outcome = engine.search(bounded, limit, std::move(targets), "alternatives", best);
-    for (auto [alternative, target] : ofTarget)
-      if (llvm::Error error = fill(result.alternatives[alternative], outcome.found.targets[target]))
-        return error;
   }
-  if (recomputing) {
-    PlanConstraints other = request.constraints;
-    other.forbid(PlanKey::Recompute, int64_t(chosen.recompute));
-    SearchTargets target;
-    target.targets.emplace_back(1);
-    SearchOutcome outcome =
-        engine.search(SearchEngine::restrict(bounded, other), limit, std::move(target), "alternatives", best);
-    return fill(result.alternatives[*recomputing], outcome.found.targets.front());
-  }
-  return llvm::Error::success();
 }
 
 void PlanSearch::tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome,
@@ -498,8 +316,7 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
     return std::move(result);
   }
   const int64_t most = devices;
-  // As many whatever is listed, so that the first does not depend on it.
-  int64_t finalists = request.simulate ? std::max<int64_t>(request.topK, 5) : request.topK;
+  int64_t finalists = request.simulate ? std::max<int64_t>(request.topK, replayedPlans) : request.topK;
   SearchTargets targets;
   targets.targets.emplace_back(size_t(finalists));
   targets.keepsFront = request.frontier || request.timeTolerance > 0;
@@ -529,15 +346,12 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   }
   bool complete = outcome.lowerBound >= outcome.best().front().time;
   const Candidate fastest = outcome.best().front();
-  if (llvm::Error error = rankPlans(outcome))
+  if (llvm::Error error = rankPlans(bounded, outcome))
     return std::move(error);
   if (!complete)
     result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}",
                                          outcome.counts.priced, toString(result.lowerBound))
                                .str());
-  if (request.alternatives)
-    if (llvm::Error error = addAlternatives(bounded, outcome.best()))
-      return std::move(error);
   if (request.frontier)
     if (llvm::Error error = addFrontier(bounded, fastest, std::move(outcome.found.front)))
       return std::move(error);

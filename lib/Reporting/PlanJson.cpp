@@ -208,6 +208,7 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
       {"relaxed_bound_s", search.relaxedBound.value},
       {"gap", search.gap},
       {"ties", int64_t(search.ties)},
+      {"simplest", int64_t(search.simplest)},
       {"notes", std::move(notes)}};
   if (report.tuning.isAny()) {
     json::Array phases;

@@ -174,6 +174,10 @@ static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
     if (!alternative.plan)
       continue;
     Plan &plan = *alternative.plan;
+    if (plan.simulated) { // as its order asked for it
+      useReplay(plan.cost, plan.simulated);
+      continue;
+    }
     auto known =
         llvm::find_if(report.search.plans, [&](const Plan &other) { return isSame(other.layout, plan.layout); });
     if (known != report.search.plans.end()) {

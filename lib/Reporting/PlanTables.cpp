@@ -163,7 +163,8 @@ static void printTies(const PlanReport &report, llvm::raw_ostream &out) {
   if (report.search.ties < 2)
     return;
   out << "1 to " << report.search.ties << " cannot be told apart: of measured pairs predicted within "
-      << percentText(indistinctShare()) << " of each other, half are the other way round; 1 is the simplest of them\n";
+      << percentText(indistinctShare()) << " of each other, half are the other way round; "
+      << report.search.simplest + 1 << " is the simplest of them\n";
 }
 
 void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {

@@ -273,7 +273,6 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
           /*fewerDevices=*/true,
           /*simulate=*/true,
           /*timeTolerance=*/0,
-          /*breakTies=*/true,
           /*refuse=*/std::move(refuse)};
 }
 

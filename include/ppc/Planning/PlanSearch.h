@@ -50,13 +50,12 @@ struct PlanRequest {
   /// Counts of devices that divide badly may make slower steps than fewer devices do: also tries rounder ones, unless
   /// pinned.
   bool fewerDevices = false;
-  bool simulate = false; // replay the best plans, five at least, event by event, and rank them by that
+  /// Replay the best plans event by event, and rank them by that: the same ones however many are listed, and with them
+  /// the best with another value of each decision, which may be faster when they are replayed.
+  bool simulate = false;
   /// The plan that takes least memory among those up to this share slower than the fastest comes first
   /// (`indistinctTimes`); 0: the fastest does. Not on clusters of several groups of devices.
   double timeTolerance = 0;
-  /// Of plans whose times cannot be told apart (indistinctShare) the simplest comes first: fewer kinds of parallelism,
-  /// lower degrees of them, less memory.
-  bool breakTies = false;
   /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
   std::function<std::string(const ParallelLayout &)> refuse = {};
   unsigned threads = 0;       // 0: one per core. The result is the same for any number
@@ -131,9 +130,9 @@ struct PlanSearchResult {
   /// is the one of least memory within it, and a note says so where it is not the fastest.
   std::vector<Plan> plans;
   std::vector<Plan> frontier; // fastest first, each with less memory than the one before
-  /// So many of the first plans cannot be told apart by their times (indistinctShare); the simplest of them comes
-  /// first.
-  size_t ties = 0;
+  /// So many of the first plans cannot be told apart by their replayed times (indistinctShare), and which of them, from
+  /// 0, is simplest: fewest kinds of parallelism and of saving memory, lowest degrees, least memory.
+  size_t ties = 0, simplest = 0;
   std::vector<PlanAlternative> alternatives; // in the order of PlanKey; only keys that the model and layout know
   std::vector<SearchCount> table;
   /// By the closed formulas no layout of the space takes less (certified; the best layout's time when the search ran to
