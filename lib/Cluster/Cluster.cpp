@@ -2,6 +2,7 @@
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -99,7 +100,7 @@ static llvm::Error setCount(Cluster &cluster, llvm::StringRef spelling, llvm::St
   int64_t units = 0, inner = 1;
   for (const ClusterLevel &level : llvm::ArrayRef(group.levels).drop_back())
     inner *= level.size;
-  if (count.getAsInteger(10, units) || units < 1 || units > (int64_t(1) << 24) / inner)
+  if (hasLeadingZero(count) || count.getAsInteger(10, units) || units < 1 || units > (int64_t(1) << 24) / inner)
     return makeError("cluster '" + spelling + "': expected a count of nodes from 1 to " +
                      llvm::Twine((int64_t(1) << 24) / inner) + " after the colon, found '" + count + "'");
   group.count = inner * units;
@@ -127,7 +128,7 @@ llvm::Expected<Cluster> mlir::ppc::findCluster(llvm::StringRef spelling) {
     llvm::Expected<Cluster> cluster = makePreset(preset);
     if (cluster && spelling != name && preset.name == "local") {
       int64_t ranks = 0;
-      if (count.getAsInteger(10, ranks) || ranks < 1 || ranks > 1 << 16)
+      if (hasLeadingZero(count) || count.getAsInteger(10, ranks) || ranks < 1 || ranks > 1 << 16)
         return makeError("cluster '" + spelling +
                          "': expected a number of ranks from 1 to 65536 after the colon, found '" + count + "'");
       return clusterOfRanks(*cluster, ranks);
@@ -142,7 +143,8 @@ llvm::Expected<Cluster> mlir::ppc::findCluster(llvm::StringRef spelling) {
   std::vector<llvm::StringRef> names;
   for (const PresetText &preset : presetTexts)
     names.push_back(preset.name);
-  return makeError("unknown cluster '" + name + "'; expected a .yaml file or one of " + llvm::join(names, ", "));
+  return makeError("unknown cluster '" + name + "'; expected a .yaml file or one of " + llvm::join(names, ", ") +
+                   didYouMean(name, std::vector<std::string>(names.begin(), names.end())));
 }
 
 std::vector<ClusterPreset> mlir::ppc::clusterPresets() {

@@ -315,7 +315,7 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTot
         double gradient = context.layout.gradientRanks() > 1 ? context.stack.gradientReduceBytes : 0;
         price.gathered = Bytes((sums.parameters + sums.expertParameters) * (isEnd ? weight : 2 * weight + gradient));
       }
-      price.hardwareFlops = again ? sums.flopsFull : selective ? sums.flopsSelective : sums.flops;
+      price.repeatedFlops = (again ? sums.flopsFull : selective ? sums.flopsSelective : sums.flops) - sums.flops;
     }
   }
   return result;
@@ -366,7 +366,7 @@ void ChunkCost::add(const LayerPrice &price, double times) {
     working = price.working;
     gathered = price.gathered;
   }
-  hardwareFlops += times * price.hardwareFlops;
+  repeatedFlops += times * price.repeatedFlops;
 }
 
 ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &layers,

@@ -125,6 +125,8 @@ StateCosts mlir::ppc::priceUpdate(const PricingContext &context, double dense, d
     if (link.value > 0)
       costs.hostCopies = Bytes(owned * (stack.gradientBytes + 2 * stack.trainedShare)) / link;
     costs.optimizer += costs.hostCopies;
+    if (memory.value <= 0) // not stated: no faster than what all devices of the unit bring
+      memory = link * double(context.cluster.unitSize());
     if (memory.value > 0)
       costs.optimizer += Bytes(owned * (stack.gradientBytes + 2 * stack.momentBytes + 2 * stack.masterBytes +
                                         2 * stack.trainedShare)) *
@@ -195,6 +197,18 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   return messages;
 }
 
+/// modelFlopsPerToken, of what is trained: frozen weights have no gradient, a third of what is counted; behind the last
+/// trained layer there is no backward at all.
+static double trainedFlopsPerToken(const ModelShape &model, int64_t sequence, const Stack &stack) {
+  double flops = modelFlopsPerToken(model, sequence);
+  if (stack.trainedShare >= 1)
+    return flops;
+  if (!stack.adapterRank)
+    return flops * (1 + 2 * stack.backwardShare) / 3;
+  double weights = flops - attentionFlopsPerToken(model, sequence);
+  return flops - weights * (1 - stack.trainedShare) / 3;
+}
+
 StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                  const PipelineProgram &program, const PipelineTime &time) {
   return assembleStep([&](int64_t) -> const PricingContext & { return context; }, chunks, program, time);
@@ -248,6 +262,7 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
   const ParallelLayout &layout = any.layout;
   const Stack &stack = any.stack;
   StepCost cost;
+  double repeated = 0; // FLOPs of a micro-batch, over the devices of the pipeline
   cost.fits = true;
   cost.pipeline = pipelineTime(stack, time);
   cost.bubble = std::max(0.0, time.bubbleRate());
@@ -324,18 +339,14 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
       cost.worstStage = device;
     }
     for (const PipelineChunk &chunk : program.chunks[device])
-      cost.hardwareFlops += chunk.replica ? 0 : chunks[chunk.stage].hardwareFlops;
+      repeated += chunk.replica ? 0 : chunks[chunk.stage].repeatedFlops;
   }
   cost.stepTime = std::max(end, cost.pipeline) + cost.optimizer;
 
   double devices = double(layout.devices());
-  cost.hardwareFlops *= microBatches * devices / double(layout.pp);
   double tokensPerStep = double(job.globalBatch) * double(job.sequence);
-  cost.modelFlops = modelFlopsPerToken(model, job.sequence) * tokensPerStep;
-  if (stack.trainedShare <
-      1) // frozen weights have no gradient, 2 of the 6 N; behind the last trained layer not even backward
-    cost.modelFlops -= (stack.adapterRank ? 2 * (1 - stack.trainedShare) : 4 * (1 - stack.backwardShare)) *
-                       double(countParameters(model).active) * tokensPerStep;
+  cost.modelFlops = trainedFlopsPerToken(model, job.sequence, stack) * tokensPerStep;
+  cost.hardwareFlops = cost.modelFlops + repeated * microBatches * devices / double(layout.pp);
   if (double peak = totalPeak(contextOf, layout); peak > 0) {
     double available = peak * cost.stepTime.value;
     cost.mfu = cost.modelFlops / available;

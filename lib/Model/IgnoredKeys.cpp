@@ -74,8 +74,7 @@ static constexpr llvm::StringRef everywhere[] = {"_attn_implementation",
 
 static constexpr llvm::StringRef ofLlama[] = {"pretraining_tp"}; // how products are cut at inference
 static constexpr llvm::StringRef ofQwen3Moe[] = {"max_window_layers"};
-static constexpr llvm::StringRef ofDeepseekV3[] = {"aux_loss_alpha", "ep_size", "pretraining_tp", "quantization_config",
-                                                   "seq_aux"};
+static constexpr llvm::StringRef ofDeepseekV3[] = {"aux_loss_alpha", "ep_size", "pretraining_tp", "seq_aux"};
 static constexpr llvm::StringRef ofGpt2[] = {"n_ctx", "pad_token_id"};
 static constexpr llvm::StringRef ofGptNeoX[] = {"pad_token_id"};
 // How the reference computes, not what.

@@ -4,11 +4,6 @@
 
 namespace mlir::ppc {
 
-double modelFlopsPerToken(const ModelShape &model, int64_t sequence) {
-  double widths = double(model.heads) * double(model.queryHeadDim() + model.valueHeadDim());
-  return 6.0 * double(countParameters(model).active) + 6.0 * double(model.layers) * widths * double(sequence);
-}
-
 /// Of `window` keys at most: the first `window` queries see 1, 2, ..., the others `window`.
 double averageKeys(const ModelShape &model, int64_t layer, int64_t sequence) {
   double length = double(sequence);
@@ -46,6 +41,33 @@ TokenFlops forwardFlopsPerToken(const ModelShape &model, int64_t sequence, bool 
   }
   flops.head = 2.0 * model.hidden * model.vocab;
   return flops;
+}
+
+/// Attention over all keys of a layer's window.
+static double attentionOverAllKeys(const ModelShape &model, int64_t sequence) {
+  double widths = double(model.heads) * double(model.queryHeadDim() + model.valueHeadDim()), keys = 0;
+  for (int64_t layer = 0; layer < model.layers; ++layer)
+    keys += double(model.hasWindow(layer) ? std::min(model.slidingWindow, sequence) : sequence);
+  return 6 * widths * keys;
+}
+
+static double countAll(const ModelShape &model, int64_t sequence) {
+  return 6.0 * double(countParameters(model).active) + attentionOverAllKeys(model, sequence);
+}
+
+bool countsAllKeys(const ModelShape &model, int64_t sequence) {
+  constexpr double most = 1.2;
+  return countAll(model, sequence) <= most * 3 * forwardFlopsPerToken(model, sequence, /*causal=*/true).total();
+}
+
+double modelFlopsPerToken(const ModelShape &model, int64_t sequence) {
+  return countsAllKeys(model, sequence) ? countAll(model, sequence)
+                                        : 3 * forwardFlopsPerToken(model, sequence, /*causal=*/true).total();
+}
+
+double attentionFlopsPerToken(const ModelShape &model, int64_t sequence) {
+  return countsAllKeys(model, sequence) ? attentionOverAllKeys(model, sequence)
+                                        : 3 * forwardFlopsPerToken(model, sequence, /*causal=*/true).attention;
 }
 
 } // namespace mlir::ppc

@@ -84,9 +84,10 @@ void AlternativeSearch::searchRecomputing() {
 
 std::vector<Alternative> AlternativeSearch::around(const ParallelLayout &chosen) {
   static constexpr PlanKey decisions[] = {
-      PlanKey::Dp,         PlanKey::Tp,       PlanKey::Pp,        PlanKey::Vp,      PlanKey::Cp,      PlanKey::Ep,
-      PlanKey::Etp,        PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch,
-      PlanKey::Schedule,   PlanKey::Recompute, PlanKey::Offload,  PlanKey::Context, PlanKey::TpRows};
+      PlanKey::Dp,        PlanKey::Tp,         PlanKey::Pp,         PlanKey::Vp,
+      PlanKey::Cp,        PlanKey::Ep,         PlanKey::Etp,        PlanKey::SequenceParallel,
+      PlanKey::Zero,      PlanKey::ShardGroup, PlanKey::MicroBatch, PlanKey::Schedule,
+      PlanKey::Recompute, PlanKey::Offload,    PlanKey::Context,    PlanKey::TpRows};
   std::vector<Alternative> result;
   std::vector<Avoided> wanted; // all at once
   for (PlanKey key : decisions) {

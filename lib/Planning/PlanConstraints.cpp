@@ -2,6 +2,7 @@
 
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -44,13 +45,14 @@ static std::string spelled(llvm::StringRef text) {
 
 llvm::Expected<PlanKey> mlir::ppc::parsePlanKey(llvm::StringRef text) {
   std::string wanted = spelled(text);
-  std::string known;
+  std::vector<std::string> known;
   for (int key = 0; key < planKeyCount; ++key)
     if (wanted == planKeyInfo(PlanKey(key)).option)
       return PlanKey(key);
     else
-      known += (key ? ", " : "") + toString(PlanKey(key)).str();
-  return llvm::createStringError("unknown key '" + text + "' of a plan; known are " + known);
+      known.push_back(toString(PlanKey(key)).str());
+  return llvm::createStringError("unknown key '" + text + "' of a plan; known are " + llvm::join(known, ", ") +
+                                 didYouMean(text, known));
 }
 
 static int64_t scheduleIndex(llvm::StringRef name) {
@@ -227,17 +229,18 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
   }
   if (std::string word = spelled(text); key == PlanKey::RecomputedLayers && (word == "all" || word == "by-stage"))
     return int64_t(word == "all" ? -1 : -2);
-  int64_t value = 0, least = key == PlanKey::Zero || key == PlanKey::RecomputedLayers ? 0 : 1;
+  int64_t least = key == PlanKey::Zero || key == PlanKey::RecomputedLayers ? 0 : 1;
   int64_t most = key == PlanKey::Zero               ? 3
                  : key == PlanKey::MicroBatch       ? limits::globalBatch
                  : key == PlanKey::RecomputedLayers ? limits::layers
                                                     : limits::devices;
-  if (text.trim().getAsInteger(10, value) || value < least || value > most)
+  std::optional<int64_t> value = parseWhole(text.trim());
+  if (!value || *value < least || *value > most)
     return refuse(key == PlanKey::Zero ? "0, 1, 2 or 3"
                   : key == PlanKey::RecomputedLayers
                       ? "a number from 0 to " + std::to_string(most) + ", all or by-stage"
                       : "a number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  return *value;
 }
 
 int64_t mlir::ppc::planNeutralValue(PlanKey key) {

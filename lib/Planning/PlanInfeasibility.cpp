@@ -118,9 +118,12 @@ public:
     for (PlanKey key : constrained) {
       PlanConstraints relaxed = request.constraints;
       relaxed.relax(key);
-      if (auto plan = findPlan(relaxed))
-        found.push_back(
-            {key, request.constraints.describe(key), planValueText(key, planValue(plan->layout, key)), *plan});
+      auto plan = findPlan(relaxed);
+      if (!plan)
+        continue;
+      std::string from = request.constraints.describe(key), to = planValueText(key, planValue(plan->layout, key));
+      if (from != to) // else something else is given up with it, which has a line of its own
+        found.push_back({key, std::move(from), std::move(to), *plan});
     }
     if (found.empty() && constrained.size() > 1) {
       PlanConstraints relaxed = request.constraints;
@@ -193,6 +196,35 @@ private:
 };
 } // namespace
 
+/// What else keeps the request from fitting: a host that is too small for what could be offloaded; empty: nothing.
+static std::string explainHost(const PlanRequest &request, const BoundedSpace &bounded, Bytes limit) {
+  if (request.cluster.groups.size() > 1 || request.cluster.host.bandwidth.value <= 0)
+    return "";
+  Cluster roomy = request.cluster;
+  roomy.host.memory = Bytes(1e18);
+  PlanRequest more{request.model, request.job, roomy, request.stack, request.base, request.constraints, limit};
+  more.refuse = request.refuse;
+  more.threads = request.threads;
+  SearchEngine search(more);
+  int64_t devices = bounded.space->layoutOf(bounded.grids.front().second).devices();
+  std::optional<Candidate> least = search.findLeastMemory(search.enumerate(more.constraints, devices));
+  if (!least || least->memory > limit.value)
+    return "";
+  llvm::Expected<Plan> plan = pricePlan(more, least->layout);
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return "";
+  }
+  Bytes needed;
+  for (const StageCost &stage : plan->cost.stages)
+    needed = std::max(needed, stage.memory.host * double(roomy.unitSize()));
+  return llvm::formatv("; the host is too small: with offload {0} a device needs {1}, but the {2} devices of a node "
+                       "need {3} of host memory, and it has {4} (\"host\" of a cluster file)",
+                       toString(plan->layout.offload), toString(plan->cost.peakMemory), roomy.unitSize(),
+                       toString(needed), toString(request.cluster.host.memory))
+      .str();
+}
+
 Infeasibility mlir::ppc::explainShape(const PlanRequest &request, SearchEngine &engine, int64_t devices, Bytes limit) {
   Infeasibility result;
   result.limit = Infeasibility::Limit::Shape;
@@ -224,7 +256,7 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
   Infeasibility result;
   result.available = limit;
   std::optional<Candidate> least = engine.findLeastMemory(bounded);
-  if (outcome.counts.memory && least) {
+  if (outcome.counts.memory && least && least->memory > limit.value) {
     result.limit = Infeasibility::Limit::Memory;
     if (llvm::Expected<Plan> plan = pricePlan(request, least->layout)) {
       result.stage = plan->cost.worstStage;
@@ -235,7 +267,8 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
               "{4}), with {5}",
               toString(limit), toString(result.needed), result.stage, toString(result.needed - limit),
               largestPart(plan->cost.stages[result.stage].memory), toString(plan->layout))
-              .str();
+              .str() +
+          explainHost(request, bounded, limit);
       result.closest = std::move(*plan);
     } else { // what memory was looked at for cannot be laid out at all
       result.limit = Infeasibility::Limit::Shape;

@@ -10,7 +10,7 @@
 using namespace mlir::ppc;
 
 llvm::Expected<Plan> mlir::ppc::priceInDetail(const PlanRequest &request, const ParallelLayout &layout,
-                                          StepEstimator &estimator, StepDetail &detail) {
+                                              StepEstimator &estimator, StepDetail &detail) {
   Plan plan{layout, {}};
   llvm::Expected<StepCost> cost =
       estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
@@ -69,9 +69,8 @@ std::vector<double> PlanRanking::replayedTimes() const {
   std::vector<size_t> shapes;
   for (size_t number : byTime()) {
     const Entry &entry = entries[number];
-    if (!entry.plan.simulated || llvm::any_of(shapes, [&](size_t other) {
-          return isSameShape(entries[other].plan.layout, entry.plan.layout);
-        }))
+    if (!entry.plan.simulated ||
+        llvm::any_of(shapes, [&](size_t other) { return isSameShape(entries[other].plan.layout, entry.plan.layout); }))
       continue;
     shapes.push_back(number);
     times.push_back(entry.time());
@@ -93,9 +92,8 @@ llvm::Expected<std::optional<SimulatedStep>> PlanRanking::replayOne(const Entry 
   if (latest < std::numeric_limits<double>::infinity()) {
     options.latest = Seconds(latest);
     PipelineTimer timer(engine.compiled());
-    llvm::Expected<Seconds> bound =
-        boundSimulatedStep(request.model, request.job, request.cluster, entry.plan.layout, request.stack, entry.detail,
-                           entry.plan.cost, timer);
+    llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, entry.plan.layout,
+                                                       request.stack, entry.detail, entry.plan.cost, timer);
     if (!bound)
       return bound.takeError();
     if (bound->value > latest)
@@ -196,8 +194,8 @@ std::string PlanRanking::reorderedNote() const {
   const Entry &first = entries.front();
   if (byTime().front() == 0)
     return "";
-  return llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}",
-                       toString(first.plan.layout), toString(first.plan.cost.stepTime),
+  return llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", toString(first.plan.layout),
+                       toString(first.plan.cost.stepTime),
                        first.plan.simulated ? toString(first.plan.simulated->stepTime) : "longer")
       .str();
 }

@@ -290,10 +290,14 @@ llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate
   return llvm::Error::success();
 }
 
-/// Whether weights and gradients, which no choice brings to the host, fit when nothing of them is kept twice.
+/// Whether weights and gradients fit when nothing of them is kept twice. Only where it is asked for do weights lie on
+/// the host.
 static bool holdsWeights(const PlanRequest &request, int64_t devices, Bytes limit) {
-  ParameterCounts parameters = countParameters(request.model);
-  return parameters.total * (2 + std::min(2.0, request.stack.gradientBytes)) <= limit.value * double(devices);
+  const PlanConstraints &constraints = request.constraints;
+  if (constraints.isPinned(PlanKey::Offload) && offloadsParameters(Offload(constraints.pinned(PlanKey::Offload))))
+    return true;
+  double weight = std::min(16.0, request.stack.frozenBits) / 8, gradient = std::min(2.0, request.stack.gradientBytes);
+  return double(countParameters(request.model).total) * (weight + gradient) <= limit.value * double(devices);
 }
 
 llvm::Expected<PlanSearchResult> PlanSearch::run() {

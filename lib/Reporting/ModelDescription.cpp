@@ -90,13 +90,31 @@ static void printSizes(const ModelShape &model, llvm::raw_ostream &out) {
         << ", from layer " << model.moe.firstLayer << " on\n";
 }
 
+/// "6 N + 12 L H Q T", or what of it counts.
+static std::string countedText(const ModelDescription &description) {
+  const ModelShape &model = description.model;
+  if (!countsAllKeys(model, description.job.sequence))
+    return "6 M + 12 L H Q K";
+  return model.slidingWindow && model.slidingWindow < description.job.sequence ? "6 N + 12 L H Q K"
+                                                                               : "6 N + 12 L H Q T";
+}
+
 static void printFlops(const ModelDescription &description, llvm::raw_ostream &out) {
   const ModelShape &model = description.model;
-  double sequence = double(description.job.sequence);
+  double widths = double(model.queryHeadDim() + model.valueHeadDim()) * double(model.heads * model.layers);
+  double keys = attentionFlopsPerToken(model, description.job.sequence) / (6 * widths);
+  const bool isWhole = keys == double(description.job.sequence);
   out << "\nFLOPs per token, forward and backward, sequence of " << description.job.sequence << " tokens\n"
-      << "  6 N + 12 L H Q T = 6 x " << countText(double(description.parameters.active)) << " + 12 x " << model.layers
-      << " x " << model.heads << " x " << fixedText(0.5 * double(model.queryHeadDim() + model.valueHeadDim()), 0)
-      << " x " << fixedText(sequence, 0) << " = " << flopsText(description.flopsPerToken) << '\n';
+      << "  " << countedText(description) << " = 6 x " << countText((description.flopsPerToken - 6 * widths * keys) / 6)
+      << " + 12 x " << model.layers << " x " << model.heads << " x "
+      << fixedText(0.5 * double(model.queryHeadDim() + model.valueHeadDim()), 0) << " x " << fixedText(keys, 0) << " = "
+      << flopsText(description.flopsPerToken) << '\n';
+  if (!countsAllKeys(model, description.job.sequence))
+    out << "  M: parameters that a token is multiplied with; K: keys that a query sees. All parameters and all keys "
+           "would "
+           "be over a fifth more\n";
+  else if (!isWhole)
+    out << "  K: keys of a layer's window, on average over the layers\n";
   const TokenFlops &forward = description.forward;
   out << "  multiplied in forward: layers " << flopsText(forward.layerProducts) << ", attention (causal) "
       << flopsText(forward.attention) << ", head " << flopsText(forward.head) << "; backward is twice as much\n";
@@ -105,7 +123,7 @@ static void printFlops(const ModelDescription &description, llvm::raw_ostream &o
 static void printBudget(const ModelDescription &description, llvm::raw_ostream &out) {
   const TokenBudget &budget = *description.budget;
   double peak = budget.peak.value * budget.devices;
-  out << "\nMFU = (6 N + 12 L H Q T) x tokens/s / (devices x peak FLOP/s)\n"
+  out << "\nMFU = (" << countedText(description) << ") x tokens/s / (devices x peak FLOP/s)\n"
       << "    = " << flopsText(description.flopsPerToken) << " x tokens/s / (" << fixedText(budget.devices, 0) << " x "
       << flopsText(budget.peak.value) << "/s)\n";
   if (budget.mfu <= 0)

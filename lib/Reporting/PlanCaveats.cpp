@@ -1,6 +1,7 @@
 // What must stand beside a predicted number: what it counts, on what it was never tried, and whether anything runs it
 // today.
 #include "ppc/CostModel/OffloadWindow.h"
+#include "ppc/Reporting/PlanExport.h"
 #include "ppc/Reporting/PlanReport.h"
 #include "ppc/Reporting/TextTable.h"
 
@@ -18,11 +19,21 @@ std::string mlir::ppc::utilizationText(const PlanReport &report, const ParallelL
     if (!llvm::StringRef(peaks).contains(peak))
       peaks += (peaks.empty() ? "" : " or ") + peak;
   }
-  llvm::StringRef products = report.stack.adapterRank ? "4 N (frozen weights have no gradient)" : "6 N";
-  std::string text = "MFU: " + products.str() + " + 12 L H Q T FLOP per token over a peak of " + peaks +
-                     " per device; attention counts all keys, masked ones too (not halved for being causal)";
+  const ModelShape &model = report.model;
+  const int64_t sequence = report.job.sequence;
+  const bool all = countsAllKeys(model, sequence), window = model.slidingWindow && model.slidingWindow < sequence;
+  llvm::StringRef weights = !all     ? "what each token is multiplied with, forward and backward,"
+                            : window ? "6 N + 12 L H Q K FLOP per token"
+                                     : "6 N + 12 L H Q T FLOP per token";
+  if (all && report.stack.adapterRank)
+    weights = window ? "4 N (frozen weights have no gradient) + 12 L H Q K FLOP per token"
+                     : "4 N (frozen weights have no gradient) + 12 L H Q T FLOP per token";
+  std::string text = "MFU: " + weights.str() + " over a peak of " + peaks + " per device; attention counts ";
+  text += !all     ? "the keys that a query sees (6 N + 12 L H Q T would count over a fifth more than is multiplied)"
+          : window ? "all keys of a layer's window (K), masked ones too (not halved for being causal)"
+                   : "all keys, masked ones too (not halved for being causal)";
   if (!report.plans.empty())
-    text += "\nHFU: the products that are computed, repeated ones too, over the same peak, attention counted alike: " +
+    text += "\nHFU: the products that are computed, repeated ones too, counted alike over the same peak: " +
             percentText(report.plans[0].cost.hfu) + " for plan 1";
   return text;
 }
@@ -64,6 +75,32 @@ std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayou
   if (report.tuning.isAny())
     return tuningText(report.tuning);
   return lackedBy(*report.target, report.model, layout);
+}
+
+std::string mlir::ppc::assumptionText(const PlanReport &report) {
+  if (!report.assumesStack)
+    return "";
+  return "nobody said what runs the plans: stack " + report.stack.name +
+         " is assumed. --target host or cuda plans what ppc-compile runs, --stack megatron-core, fsdp, ... what other "
+         "software runs (--list-stacks), --stack FILE.yaml one's own";
+}
+
+std::string mlir::ppc::runnersText(const PlanReport &report) {
+  std::string text;
+  if (isOwnStack(report.stack)) {
+    for (size_t i = 0; i < report.plans.size(); ++i) {
+      std::string part = notCompiled(report, report.plans[i].layout);
+      text += (i ? "; " : "") + std::to_string(i + 1) + ": " +
+              (part.empty() ? "ppc-compile runs it" : "nothing here runs it (ppc-compile cannot run " + part + ")");
+    }
+    return text;
+  }
+  std::vector<std::string> exports;
+  for (int target = 0; target < exportTargetCount; ++target)
+    if (stackOf(ExportTarget(target)) == report.stack.name)
+      exports.push_back("--emit " + toString(ExportTarget(target)).str());
+  return exports.empty() ? "plans: nothing here runs them or writes files for stack " + report.stack.name
+                         : "plans: " + llvm::join(exports, " or ") + " writes what " + report.stack.name + " runs";
 }
 
 /// What is to lie on the host and stays on the device.

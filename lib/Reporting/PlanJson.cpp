@@ -2,6 +2,7 @@
 #include "ppc/Reporting/PlanReport.h"
 
 #include "ppc/Reporting/MemoryParts.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir::ppc;
 namespace json = llvm::json;
@@ -198,7 +199,12 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
                                {"memory_bytes", device.memory.value},
                                {"memory_limit_bytes", report.memoryLimit.value}}},
       {"stack", report.stack.name},
+      {"stack_assumed", report.assumesStack},
       {"stack_caveat", stackCaveat(report.stack, report.cluster)},
+      {"software", assumptionText(report)},
+      {"run_by", report.plans.empty() ? std::string() : runnersText(report)},
+      {"clock", llvm::any_of(search.plans, [](const Plan &plan) { return plan.simulated.has_value(); }) ? "replayed"
+                                                                                                        : "formulas"},
       {"utilization", utilizationText(report, report.plans.empty() ? ParallelLayout() : report.plans[0].layout)},
       {"plans", std::move(plans)},
       {"frontier", std::move(frontier)},

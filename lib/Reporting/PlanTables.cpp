@@ -55,12 +55,17 @@ static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
   out << utilizationText(report, report.plans[0].layout) << '\n';
   if (std::string caveat = stackCaveat(report.stack, report.cluster); !caveat.empty())
     out << caveat << '\n';
-  if (!isOwnStack(report.stack))
+  if (std::string assumption = assumptionText(report); !assumption.empty())
+    out << assumption << '\n';
+  if (!isOwnStack(report.stack)) {
+    out << runnersText(report) << '\n';
     return;
+  }
   out << "ppc-compile";
   for (size_t i = 0; i < report.plans.size(); ++i) {
     std::string part = notCompiled(report, report.plans[i].layout);
-    out << (i ? "; " : " ") << i + 1 << ": " << (part.empty() ? "runs it" : "cannot run " + part);
+    out << (i ? "; " : " ") << i + 1 << ": "
+        << (part.empty() ? "runs it" : "cannot run " + part + ", and nothing else here runs it");
   }
   out << '\n';
 }

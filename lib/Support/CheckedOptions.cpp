@@ -1,4 +1,5 @@
 #include "ppc/Support/CheckedOptions.h"
+#include "ppc/Support/Spelling.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,9 +15,13 @@ static bool refuse(llvm::StringRef name, llvm::StringRef text, const llvm::Twine
 }
 
 bool IntegerParser::parse(llvm::cl::Option &, llvm::StringRef name, llvm::StringRef text, int64_t &value) {
-  if (!text.getAsInteger(10, value) && value >= range.least && value <= range.most)
+  if (std::optional<int64_t> number = parseWhole(text); number && *number >= range.least && *number <= range.most) {
+    value = *number;
     return false;
-  return refuse(name, text, "an integer from " + llvm::Twine(range.least) + " to " + llvm::Twine(range.most));
+  }
+  return refuse(name, text,
+                "an integer from " + llvm::Twine(range.least) + " to " + llvm::Twine(range.most) +
+                    (hasLeadingZero(text) ? ", without leading zeros" : ""));
 }
 
 static std::string shortest(double number) {
@@ -26,7 +31,8 @@ static std::string shortest(double number) {
 }
 
 bool RealParser::parse(llvm::cl::Option &, llvm::StringRef name, llvm::StringRef text, double &value) {
-  bool isPlain = !text.empty() && text.find_first_not_of("0123456789+-.eE") == llvm::StringRef::npos;
+  bool isPlain =
+      !text.empty() && text.find_first_not_of("0123456789+-.eE") == llvm::StringRef::npos && !hasLeadingZero(text);
   if (isPlain && !text.getAsDouble(value) && std::isfinite(value) &&
       (range.isAbove ? value > range.least : value >= range.least) &&
       (range.isBelow ? value < range.most : value <= range.most)) {

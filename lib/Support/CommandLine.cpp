@@ -33,9 +33,13 @@ bool mlir::ppc::readCommandLine(int argc, const char *const *argv, llvm::StringR
   llvm::StringRef text = problem;
   if (text.empty())
     return false; // said already
+  llvm::StringRef guess =
+      text.substr(std::min(text.size(), text.find("Did you mean"))).take_until([](char c) { return c == '\n'; });
   text = text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first;
   text = text.take_front(text.find("  Try: ")); // names the program
-  llvm::errs() << "error: " << text;
+  llvm::errs() << "error: " << text.rtrim();
+  if (!guess.empty())
+    llvm::errs() << ' ' << guess.trim();
   if (text.starts_with("Too many positional"))
     llvm::errs() << " A value that may be left out is written with '=', such as --sp=off.";
   llvm::errs() << '\n';

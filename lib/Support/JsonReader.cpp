@@ -2,6 +2,7 @@
 #include "ppc/Support/JsonReader.h"
 #include "ppc/Support/JsonText.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 
 #include "ppc/Support/InputFile.h"
 #include "llvm/ADT/Twine.h"
@@ -98,8 +99,13 @@ template <typename T> static llvm::json::Value jsonOf(const std::optional<T> &fa
 }
 
 void JsonReader::require(llvm::StringRef key, bool hasFallback, llvm::StringRef expected) {
-  if (!hasFallback)
-    fail(key, "missing; expected " + expected);
+  if (hasFallback)
+    return;
+  std::vector<std::string> others; // that may be it, misspelt
+  for (const auto &[other, value] : *contents)
+    if (!document->readPaths.count(pathOf(other)))
+      others.push_back(other.str());
+  fail(key, "missing; expected " + expected + didYouMean(key, others));
 }
 
 void JsonReader::fail(llvm::StringRef key, const llvm::Twine &message) {

@@ -39,6 +39,14 @@ static std::string unescaped(llvm::StringRef literal) {
   return literal.drop_front().drop_back().str();
 }
 
+/// The number at the head of the text that JSON does not have and Python writes; else empty.
+static llvm::StringRef notFinite(llvm::StringRef text) {
+  for (llvm::StringRef word : {"NaN", "-NaN", "Infinity", "-Infinity"})
+    if (text.starts_with(word))
+      return word;
+  return "";
+}
+
 llvm::Error checkJsonText(llvm::StringRef name, llvm::StringRef text) {
   if (text.size() > size_t(limits::jsonBytes))
     return llvm::createStringError(name + ": " + llvm::Twine(text.size()) + " bytes; expected at most " +
@@ -46,13 +54,14 @@ llvm::Error checkJsonText(llvm::StringRef name, llvm::StringRef text) {
   struct Level {
     bool isObject;
     llvm::StringSet<> keys;
+    llvm::StringRef key; // the last one, with its quotes
   };
   std::vector<Level> levels;
   bool isKey = false; // a string here is the key of an object
   for (size_t at = 0; at < text.size(); ++at) {
     char c = text[at];
     if (c == '{' || c == '[') {
-      levels.push_back({c == '{', {}});
+      levels.push_back({c == '{', {}, levels.empty() ? "" : levels.back().key});
       if (levels.size() > size_t(limits::nesting))
         return errorAt(name, text, at, "nested deeper than " + llvm::Twine(limits::nesting) + " levels");
       isKey = c == '{';
@@ -67,8 +76,15 @@ llvm::Error checkJsonText(llvm::StringRef name, llvm::StringRef text) {
       llvm::StringRef literal = text.slice(at, end);
       if (isKey && literal.size() >= 2 && !levels.back().keys.insert(unescaped(literal)).second)
         return errorAt(name, text, at, "key " + literal + " is given twice");
+      if (isKey)
+        levels.back().key = literal;
       isKey = false;
       at = end - 1;
+    } else if (llvm::StringRef word = notFinite(text.substr(at)); !word.empty()) {
+      llvm::StringRef key = levels.empty() ? "" : levels.back().key;
+      return errorAt(name, text, at,
+                     (key.empty() ? "" : "key " + key + ": ") + word +
+                         " is no number of JSON, though Python writes it: write a finite number, or remove the key");
     }
   }
   return llvm::Error::success();

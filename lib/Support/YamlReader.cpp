@@ -2,6 +2,7 @@
 #include "ppc/Support/YamlReader.h"
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -280,7 +281,8 @@ bool YamlReader::lacksAtMost() const { return !failed() || document->lacking; }
 void YamlReader::finish() {
   for (const YamlNode &key : node->keys)
     if (!llvm::is_contained(asked, key.text))
-      return record(key, "unknown key \"" + llvm::Twine(key.text) + "\"; possible: " + llvm::join(asked, ", "));
+      return record(key, "unknown key \"" + llvm::Twine(key.text) + "\"" + didYouMean(key.text, asked) +
+                             "; possible: " + llvm::join(asked, ", "));
 }
 
 static std::optional<double> asNumber(const YamlNode &value) {
@@ -288,10 +290,18 @@ static std::optional<double> asNumber(const YamlNode &value) {
   llvm::StringRef text = value.text;
   // StringRef::getAsDouble also takes "inf", "nan" and hexadecimal, which are more likely mistakes here.
   if (value.kind != YamlNode::Scalar || value.quoted || text.empty() ||
-      text.find_first_not_of("0123456789+-.eE") != llvm::StringRef::npos || text.getAsDouble(number) ||
-      !std::isfinite(number))
+      text.find_first_not_of("0123456789+-.eE") != llvm::StringRef::npos || hasLeadingZero(text) ||
+      text.getAsDouble(number) || !std::isfinite(number))
     return std::nullopt;
   return number;
+}
+
+/// A whole number that is written as one: not 2.0, of which readers make other things.
+static std::optional<double> asWhole(const YamlNode &value) {
+  if (llvm::StringRef(value.text).contains('.'))
+    return std::nullopt;
+  std::optional<double> number = asNumber(value);
+  return number && *number == std::floor(*number) ? number : std::nullopt;
 }
 
 int64_t YamlReader::integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback) {
@@ -299,9 +309,8 @@ int64_t YamlReader::integer(llvm::StringRef key, int64_t minimum, std::optional<
   const YamlNode *value = read(key, fallback.has_value(), expected);
   if (!value)
     return fallback.value_or(minimum);
-  std::optional<double> number = asNumber(*value);
-  if (number && *number == std::floor(*number) && *number >= double(minimum) &&
-      *number <= double(limits::tensorElements))
+  std::optional<double> number = asWhole(*value);
+  if (number && *number >= double(minimum) && *number <= double(limits::tensorElements))
     return int64_t(*number);
   bool isTooLarge = number && *number > double(limits::tensorElements);
   reject(key, *value, isTooLarge ? "at most " + std::to_string(limits::tensorElements) : expected);
@@ -318,13 +327,18 @@ int64_t YamlReader::integerWithin(llvm::StringRef key, int64_t minimum, int64_t 
 
 std::vector<int64_t> YamlReader::integers(llvm::StringRef key, int64_t minimum, int64_t maximum) {
   std::vector<int64_t> result;
-  for (double number : numbers(key)) {
-    if (!(number >= double(minimum) && number <= double(maximum) && number == std::floor(number))) {
+  numbers(key); // is a list of such
+  const YamlNode *value = find(key);
+  if (failed() || !value || value->kind != YamlNode::Sequence)
+    return result;
+  for (const YamlNode &item : value->items) {
+    std::optional<double> number = asWhole(item);
+    if (!number || *number < double(minimum) || *number > double(maximum)) {
       fail(key, "expected whole numbers from " + llvm::Twine(minimum) + " to " + llvm::Twine(maximum) + ", found " +
-                    llvm::formatv("{0}", number).str());
+                    item.text);
       return {};
     }
-    result.push_back(int64_t(number));
+    result.push_back(int64_t(*number));
   }
   return result;
 }

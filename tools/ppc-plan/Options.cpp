@@ -249,6 +249,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->memory = memory * 0x1p30;
   options->tuning = {lora, baseBits, freezeLayers, packedLength, objective, promptLength};
   options->stack = stack;
+  options->assumesStack =
+      !stack.getNumOccurrences() && !target.getNumOccurrences() && int(EmitValue(emit)) < firstTarget;
   options->compiled = &defaultTarget();
   if (target.getNumOccurrences()) {
     llvm::Expected<const TargetCapabilities *> known = findTargetCapabilities(target);

@@ -35,6 +35,7 @@ struct PlanOptions {
 
   FineTuning tuning;
   std::string stack = "ppc";
+  bool assumesStack = false;                    // neither --stack nor --target nor an export says it
   const TargetCapabilities *compiled = nullptr; // whose programs ppc-compile would make of the plans
   const TargetCapabilities *programs = nullptr; // only what programs of this target run; null: everything
   std::vector<GivenDecision> pins, forbids;

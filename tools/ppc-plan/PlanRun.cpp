@@ -318,8 +318,10 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
   case PlanOutput::Table:
     return writeTables(options, report, out);
   case PlanOutput::Plan: {
-    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime)
-        << " per step, " << toString(best.cost.peakMemory) << " per device (predicted)\n";
+    const Plan &searched = report.search.plans[0];
+    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(bestTime(searched))
+        << " per step" << (searched.simulated ? " replayed" : "") << ", " << toString(best.cost.peakMemory)
+        << " per device (predicted)\n";
     writeLayoutFile(report.model, report.job, best.layout, *options.compiled, out);
     return 0;
   }
@@ -384,6 +386,7 @@ int mlir::ppc::plan(const PlanOptions &options, OutputFile &output) {
   llvm::Expected<PlanReport> report = makeReport(request, std::move(*result), *options.compiled);
   if (!report)
     return fail(report.takeError());
+  report->assumesStack = options.assumesStack;
   if (report->plans.empty() && report->search.infeasibility)
     return reportInfeasible(options, *report, output);
   if (report->plans.empty())

@@ -66,7 +66,7 @@ struct LayerPrice {
   Bytes inputsForWeights;                          // of those, since forward
   Bytes working;  // its activations while it is recomputed, and the largest temporaries
   Bytes gathered; // ZeRO-3: its parameters, the next layer's behind them, and its gradients before they are scattered
-  double hardwareFlops = 0; // forward and backward, recomputation included
+  double repeatedFlops = 0; // of what backward computes again
   // For a replay of what runs beside the layer instead of the sums above: the layer with nothing beside it, of which
   // `forwardCommunication` is exposed collectives, and what the exchange of its state takes once, by itself.
   Seconds forwardAlone, backwardAlone, forwardCommunication;
@@ -111,7 +111,7 @@ struct ChunkCost {
   Bytes keptForWeights;     // of those, from backward to the weight gradient, where that runs by itself
   Bytes inputsForWeights;   // of the latter, since forward
   Bytes working, gathered;  // LayerPrice's, of the layer where they are most together
-  double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
+  double repeatedFlops = 0; // of one micro-batch on this rank, what backward computes again
 
   /// As many layers of this price; their kinds are the caller's to count.
   void add(const LayerPrice &price, double times);

@@ -40,7 +40,7 @@ struct StepCost {
   int64_t worstStage = 0;                 // by memory
   Bytes peakMemory;
   bool fits = false;
-  double modelFlops = 0, hardwareFlops = 0; // per step, whole job; PaLM's count, and with what is recomputed
+  double modelFlops = 0, hardwareFlops = 0; // per step, whole job; modelFlopsPerToken, and with what is recomputed
   double mfu = 0, hfu = 0; // of the devices' peaks in the precision that products run in (productPrecision)
   double tokensPerSecondPerDevice = 0;
 };

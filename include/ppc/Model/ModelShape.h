@@ -109,9 +109,15 @@ ParameterCounts countLayerParameters(const ModelShape &model, int64_t layer);
 ParameterCounts countPredictionLayer(const ModelShape &model);
 
 /// FLOPs of forward and backward per token as PaLM counts them (arXiv 2204.02311, appendix B): 6 N + 12 L H Q T, with N
-/// the active parameters (all of them: both embeddings, norms and biases) and full (not causal-halved) attention over
-/// `sequence` keys. Where keys and values differ in width, 12 Q is 6 (queryHeadDim + valueHeadDim).
+/// the active parameters (all of them: both embeddings, norms and biases) and attention over the `sequence` keys, or
+/// those of a layer's window, masked ones too. Where keys and values differ in width, 12 Q is 6 (queryHeadDim +
+/// valueHeadDim). Where that is over a fifth more than what a token is multiplied with (long sequences, of which a mask
+/// leaves half; tables that are looked up in), only this counts: else devices could do more than their peak.
 double modelFlopsPerToken(const ModelShape &model, int64_t sequence);
+/// Of those, of attention.
+double attentionFlopsPerToken(const ModelShape &model, int64_t sequence);
+/// Whether these are all keys and all parameters, rather than what is multiplied alone.
+bool countsAllKeys(const ModelShape &model, int64_t sequence);
 
 /// What a device really multiplies per token, split by what decides its speed. FLOPs, one multiply-add is 2.
 struct TokenFlops {

@@ -63,6 +63,7 @@ struct PlanReport {
   TrainingJob job;
   Cluster cluster;
   Stack stack;
+  bool assumesStack = false;                  // nobody said whose software runs the plans
   const TargetCapabilities *target = nullptr; // whose programs ppc-compile would make of the plans
   Bytes memoryLimit;                          // per device; of several groups of devices: of the one with least
   std::vector<Bytes> groupLimits;             // the same per group
@@ -137,6 +138,10 @@ std::string unmeasuredDevices(const Cluster &cluster);
 std::string stackCaveat(const Stack &stack, const Cluster &cluster);
 /// What keeps `ppc-compile` from running a plan as it is today; empty: nothing. Only stacks of PPC's own programs.
 std::string notCompiled(const PlanReport &report, const ParallelLayout &layout);
+/// Whose software the plans are for where nobody said it, and how to say it; else empty.
+std::string assumptionText(const PlanReport &report);
+/// "1: ppc-compile; 2: nothing here (it lacks ...)", or the exports that write plans of the report's stack.
+std::string runnersText(const PlanReport &report);
 /// Whether the report's stack is that of PPC's own programs.
 bool isOwnStack(const Stack &stack);
 

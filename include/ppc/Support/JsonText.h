@@ -8,7 +8,8 @@
 namespace mlir::ppc {
 
 /// Errors (`NAME:LINE:COLUMN: ...`): more than limits::jsonBytes; nested deeper than limits::nesting; a key twice in
-/// one object, of which parsers silently take one. Text that is not JSON is left to the parser.
+/// one object, of which parsers silently take one; NaN and Infinity, which Python writes. Text that is otherwise not
+/// JSON is left to the parser.
 llvm::Error checkJsonText(llvm::StringRef name, llvm::StringRef text);
 
 } // namespace mlir::ppc

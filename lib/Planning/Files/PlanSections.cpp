@@ -226,6 +226,10 @@ void SectionsReader::readPipeline() {
                               llvm::Twine(plan.stages[i - 1]));
   plan.vp = file.integerWithin("vp", 1, limits::layers, 1);
   plan.schedule = file.string("schedule");
+  if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(plan.schedule))
+    plan.schedule = (*kind)->name.str(); // also where an alias is written
+  else
+    llvm::consumeError(kind.takeError()); // PlanChecker says so, in its place
   plan.microBatches = file.integerWithin("micro_batches", 1, limits::globalBatch);
 }
 

@@ -566,7 +566,7 @@ TEST(PlanConstraints, ReadsKeysAndValues) {
 // listed nor on whether other decisions are.
 TEST(PlanSearch, RanksTheBestByTheirReplay) {
   RandomProblems random(77);
-  int reordered = 0, found = 0, joined = 0;
+  int reordered = 0, found = 0;
   for (int i = 0; i < 80; ++i) {
     PlanningProblem problem = random.make();
     PlanRequest formulas = problem.request(), replayed = problem.request();
@@ -590,11 +590,8 @@ TEST(PlanSearch, RanksTheBestByTheirReplay) {
     EXPECT_LT(b.simplest, b.ties);
     for (const PlanAlternative &alternative : b.alternatives)
       if (alternative.plan && alternative.plan->simulated) {
-        EXPECT_GE(alternative.plan->simulated->stepTime.value, first) << toString(alternative.key);
+        EXPECT_GE(alternative.plan->simulated->stepTime.value, first) << toString(alternative.key).str();
       }
-    joined += llvm::none_of(a.plans, [&](const Plan &plan) {
-      return toString(plan.layout) == toString(b.plans.front().layout);
-    });
     reordered += toString(a.plans.front().layout) != toString(b.plans.front().layout);
     for (int64_t listed : {1, 2, 20}) {
       replayed.topK = listed;
@@ -606,7 +603,6 @@ TEST(PlanSearch, RanksTheBestByTheirReplay) {
   }
   EXPECT_GT(found, 40);
   EXPECT_GT(reordered, 0);
-  EXPECT_GT(joined, 0);
 }
 
 } // namespace
