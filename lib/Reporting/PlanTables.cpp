@@ -55,8 +55,6 @@ static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
   out << utilizationText(report, report.plans[0].layout) << '\n';
   if (std::string caveat = stackCaveat(report.stack, report.cluster); !caveat.empty())
     out << caveat << '\n';
-  if (std::string assumption = assumptionText(report); !assumption.empty())
-    out << assumption << '\n';
   if (!isOwnStack(report.stack)) {
     out << runnersText(report) << '\n';
     return;
@@ -68,6 +66,8 @@ static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
         << (part.empty() ? "runs it" : "cannot run " + part + ", and nothing else here runs it");
   }
   out << '\n';
+  if (std::string assumption = assumptionText(report); !assumption.empty())
+    out << assumption << '\n';
 }
 
 std::string mlir::ppc::differenceText(Seconds difference, Seconds step) {
