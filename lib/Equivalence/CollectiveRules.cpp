@@ -7,7 +7,9 @@ namespace mlir::ppc {
 /// Makes `x` complete over `group`; the error when it is not pending there.
 std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner) {
   if (terms.isZero(x.term) && combiner != Combiner::LogSumExp) { // ln(e^0 + e^0) is not zero
-    llvm::erase_if(x.pending, [&](auto &entry) { return llvm::is_contained(group, entry.first); });
+    llvm::erase_if(x.pending, [&](auto &entry) {
+      return llvm::is_contained(group, entry.first) && entry.second != Combiner::LogSumExp;
+    });
     return "";
   }
   for (StringAttr axis : group) {

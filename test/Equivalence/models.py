@@ -53,11 +53,18 @@ class Model:
 
     def emit(self, text, dims):
         name = self.name()
+        self.say(f"{name} = {text}")
+        return name, tuple(dims)
+
+    def sizes_as(self, dims, last):
+        """The type with another size of the last dimension."""
+        return "tensor<" + "".join(f"{self.sizes[dim]}x" for dim in dims[:-1]) + f"{last}xf32>"
+
+    def say(self, text):
         if self.layer is not None:
             said = f"{{ppc.layer = {self.layer} : i64}}"
-            text = f"{text} {said}" if text.startswith("ppc.constant") else text.replace(" : ", f" {said} : ", 1)
-        self.lines.append(f"  {name} = {text}")
-        return name, tuple(dims)
+            text = f"{text} {said}" if "ppc.constant" in text else text.replace(" : ", f" {said} : ", 1)
+        self.lines.append("  " + text)
 
     def embedding(self, table):
         ids = f"tensor<{self.sizes['batch']}x{self.sizes['sequence']}xi32>"
@@ -100,7 +107,7 @@ def step(model, value, tables):
     """One more op on `value`, at random; what fits."""
     pick, dims = model.pick, value[1]
     subset = lambda: [dim for dim in dims if dim not in ("batch", "sequence") and pick.random() < 0.5]  # noqa: E731
-    choice = pick.randrange(14)
+    choice = pick.randrange(16)
     if choice == 0:  # a vector along some dimensions, or a number, added or multiplied
         return model.binary(pick.choice(["add", "mul", "sub"]), value, model.broadcast(model.parameter(subset()), dims))
     if choice == 1:
@@ -144,7 +151,38 @@ def step(model, value, tables):
         other = model.parameter(subset())
         other = model.unary(pick.choice(["exp", "silu", "sigmoid"]), other)
         return model.binary("mul", value, model.broadcast(other, dims))
+    if choice == 13 and len(dims) > 1 and model.sizes[dims[-1]] > 1:  # cut in two and put together, as it was or exchanged
+        parts = model.sizes[dims[-1]]
+        first = pick.randrange(1, parts)
+        sizes = [model.sizes_as(dims, first), model.sizes_as(dims, parts - first)]
+        a, b = model.name(), model.name()
+        model.say(f"{a}, {b} = ppc.split {value[0]} dim {len(dims) - 1} : {model.type(dims)} to {sizes[0]}, {sizes[1]}")
+        order = pick.choice([[0, 1], [1, 0]])
+        return model.emit(f"ppc.concat {', '.join((a, b)[number] for number in order)} dim {len(dims) - 1} : "
+                          f"{', '.join(sizes[number] for number in order)} to {model.type(dims)}", dims)
+    if choice == 14 and len(dims) > 1:  # looked at with one dimension more, and back
+        number = pick.randrange(1, len(dims) + 1)
+        shape = [str(model.sizes[dim]) for dim in dims]
+        other = "tensor<" + "x".join(shape[:number] + ["1"] + shape[number:]) + "xf32>"
+        name = model.name()
+        model.say(f"{name} = ppc.reshape {value[0]} : {model.type(dims)} to {other}")
+        return model.emit(f"ppc.reshape {name} : {other} to {model.type(dims)}", dims)
     return value
+
+
+def cross_entropy(model, value):
+    """Of logits along `vocab`, which may be constant along it."""
+    pick, dims = model.pick, value[1]
+    if "vocab" not in dims:
+        wide = dims + ("vocab",)
+        choice = pick.randrange(3)
+        value = model.broadcast(value, wide)
+        if choice:
+            value = model.binary(pick.choice(["mul", "add"]), value, model.broadcast(model.parameter(["vocab"] if choice == 2 else []), wide))
+    lines = f"({model.type(value[1])}, tensor<{model.sizes['batch']}x{model.sizes['sequence']}xi32>) -> ({model.type(dims)}, {model.type(dims)})"
+    nll, lse = model.name(), model.name()
+    model.say(f"{nll}, {lse} = ppc.cross_entropy {value[0]}, %targets : {lines}")
+    return nll, dims
 
 
 def draw_model(pick):
@@ -159,6 +197,10 @@ def draw_model(pick):
         value = step(model, value, tables)
     if model.layer is not None:
         model.layer += 1
+    if value[1] == ("batch", "sequence", "hidden") and pick.random() < 0.5:
+        value = model.reduce(value, ["hidden"])
+    if value[1] == ("batch", "sequence") and pick.random() < 0.5:
+        value = cross_entropy(model, value)
     while value[1]:
         drop = list(value[1]) if pick.random() < 0.5 else [pick.choice([dim for dim in value[1] if dim != "batch"] or ["batch"])]
         scalar = pick.choice([model.reduce, model.mean])(value, drop)
