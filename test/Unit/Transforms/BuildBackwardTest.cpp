@@ -53,6 +53,8 @@ static void checkAllGradients(OwningOpRef<ModuleOp> model, unsigned seed) {
         ADD_FAILURE() << name.str() << " element " << element << ": gradient " << gradient.data[element]
                       << ", finite difference " << slope << " (seed " << seed << ")";
     }
+    if (name.getValue().ends_with("e_score_correction_bias")) // selects, and has no gradient
+      continue;
     EXPECT_GT(largest, 1e-3) << name.str() << ": a gradient this small proves nothing (seed " << seed << ")";
   }
   EXPECT_EQ(wrong, 0);
