@@ -1,7 +1,6 @@
 // The registry of pipeline schedules: names, what each needs, and its generator.
 #include "Generators.h"
 
-#include "ppc/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -235,8 +234,7 @@ llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRe
     if (kind.name == name || llvm::is_contained(kind.aliases, name))
       return &kind;
   auto names = llvm::map_range(pipelineScheduleKinds(), [](const PipelineScheduleKind &kind) { return kind.name; });
-  return refuse("unknown pipeline schedule \"" + name + "\"; known: " + llvm::join(names, ", ") +
-                didYouMean(name, std::vector<std::string>(names.begin(), names.end())));
+  return refuse("unknown pipeline schedule \"" + name + "\"; known: " + llvm::join(names, ", "));
 }
 
 int64_t defaultSlices(const PipelineScheduleKind &kind, int64_t devices) {
