@@ -61,10 +61,8 @@ void AlternativeSearch::keep(const Avoided &avoided, const SearchTarget &target)
 
 void AlternativeSearch::searchAll(std::vector<Avoided> wanted) {
   SearchTargets targets;
-  for (const Avoided &avoided : wanted) {
+  for (const Avoided &avoided : wanted)
     targets.targets.emplace_back(1, avoided);
-    targets.targets.back().found.latest = latest;
-  }
   SearchOutcome outcome = engine.search(bounded, limit, std::move(targets), "alternatives", known);
   for (auto [avoided, target] : llvm::zip(wanted, outcome.found.targets))
     keep(avoided, target);
@@ -76,7 +74,6 @@ void AlternativeSearch::searchRecomputing() {
   other.forbid(PlanKey::Recompute, int64_t(Recompute::None));
   SearchTargets targets;
   targets.targets.emplace_back(1);
-  targets.targets.back().found.latest = latest;
   SearchOutcome outcome =
       engine.search(SearchEngine::restrict(bounded, other), limit, std::move(targets), "alternatives", known);
   keep(avoided, outcome.found.targets.front());

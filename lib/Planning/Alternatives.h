@@ -6,10 +6,6 @@
 
 namespace mlir::ppc {
 
-/// A step of an alternative that takes longer than this many times the fastest by the formulas is not expected to be
-/// the fastest when it is replayed: replays differ from the formulas by a few percent.
-constexpr double alternativeSpan = 1.1;
-
 /// One decision, and the fastest layout by the formulas that decides otherwise.
 struct Alternative {
   PlanAlternative alternative; // its plan is not set
@@ -19,11 +15,10 @@ struct Alternative {
 /// Searches one space; what was found for a decision is kept, for other plans with the same decision.
 class AlternativeSearch {
 public:
-  /// `known`: the best candidates of the space, fastest first. `latest`: slower alternatives, in seconds, need not be
-  /// found. All but `limit` and `latest` must outlive this.
+  /// `known`: the best candidates of the space, fastest first. All but `limit` must outlive this.
   AlternativeSearch(const PlanRequest &request, SearchEngine &engine, const BoundedSpace &bounded, Bytes limit,
-                    llvm::ArrayRef<Candidate> known, double latest)
-      : request(request), engine(engine), bounded(bounded), limit(limit), known(known), latest(latest) {}
+                    llvm::ArrayRef<Candidate> known)
+      : request(request), engine(engine), bounded(bounded), limit(limit), known(known) {}
 
   /// For each decision of `chosen` that means something, in the order of PlanKey.
   std::vector<Alternative> around(const ParallelLayout &chosen);
@@ -46,7 +41,6 @@ private:
   const BoundedSpace &bounded;
   Bytes limit;
   llvm::ArrayRef<Candidate> known;
-  double latest;
   std::map<Avoided, Outcome> outcomes;
 };
 

@@ -132,7 +132,7 @@ private:
   /// Puts the best candidates, and what else is as good when it is replayed, in the order of the result.
   llvm::Error rankPlans(const BoundedSpace &bounded, const SearchOutcome &outcome);
   /// What the first plan of the ranking could decide otherwise; what is faster when it is replayed comes first itself.
-  llvm::Error rankAlternatives(PlanRanking &ranking, AlternativeSearch &search, double fastest);
+  llvm::Error rankAlternatives(PlanRanking &ranking, AlternativeSearch &search);
   /// Replaces a search over `devices` by one over fewer where their fastest step is shorter.
   void tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome, const SearchTargets &empty);
   /// From `fastest` by the formulas to less and less memory; `known`: good candidates to start from.
@@ -176,12 +176,9 @@ llvm::Error PlanSearch::rankPlans(const BoundedSpace &bounded, const SearchOutco
       return error;
   if (llvm::Error error = ranking.replay())
     return error;
-  const double fastest = best.front().time;
-  AlternativeSearch alternatives(request, engine, bounded, limit, best,
-                                 request.alternatives ? std::numeric_limits<double>::infinity()
-                                                      : alternativeSpan * fastest);
+  AlternativeSearch alternatives(request, engine, bounded, limit, best);
   if (request.alternatives || request.simulate)
-    if (llvm::Error error = rankAlternatives(ranking, alternatives, fastest))
+    if (llvm::Error error = rankAlternatives(ranking, alternatives))
       return error;
   result.lowerBound = Seconds(outcome.lowerBound);
   result.gap = ranking[0].plan.cost.stepTime / result.lowerBound - 1;
@@ -197,13 +194,13 @@ llvm::Error PlanSearch::rankPlans(const BoundedSpace &bounded, const SearchOutco
   return llvm::Error::success();
 }
 
-llvm::Error PlanSearch::rankAlternatives(PlanRanking &ranking, AlternativeSearch &search, double fastest) {
+llvm::Error PlanSearch::rankAlternatives(PlanRanking &ranking, AlternativeSearch &search) {
   while (true) {
     const size_t first = ranking.order().front();
     std::vector<Alternative> others = search.around(ranking[first].candidate.layout);
     std::vector<std::optional<size_t>> entries(others.size());
     for (auto [other, entry] : llvm::zip(others, entries))
-      if (request.simulate && other.candidate && other.candidate->time <= alternativeSpan * fastest) {
+      if (request.simulate && other.candidate) {
         llvm::Expected<size_t> number = ranking.add(*other.candidate, true);
         if (!number)
           return number.takeError();
