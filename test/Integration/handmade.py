@@ -65,7 +65,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    names = arguments.names or sorted(file[:-5] for file in os.listdir(FOLDER))
+    names = arguments.names or sorted(file[:-5] for file in os.listdir(FOLDER) if file.endswith(".mlir"))
     failed = counted = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = []

@@ -31,8 +31,10 @@ def flat(tensor):
 
 
 def named_parameters(model):
-    """Parameters under the names that files of weights have; transformers 5 renamed some in the code."""
-    for name, parameter in model.named_parameters():
+    """Parameters under the names that files of weights have; transformers 5 renamed some in the code. Router biases are among
+    them: there they are a buffer, since no gradient reaches them."""
+    biases = [(name, bias) for name, bias in model.named_buffers() if name.endswith("e_score_correction_bias")]
+    for name, parameter in [*model.named_parameters(), *biases]:
         yield "embed_out.weight" if model.config.model_type == "gpt_neox" and name == "lm_head.weight" else name, parameter
 
 
@@ -90,7 +92,8 @@ def make(name, build, scratch):
     model = load(config, parameters)
     loss = loss_of(model, ids, targets)
     loss.backward()
-    gradients = {name: parameter.grad.clone() for name, parameter in named_parameters(model)}
+    gradients = {name: torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.clone()
+                 for name, parameter in named_parameters(model)}
     losses = trained_losses(model, batches)
     golden = {"loss": flat(loss.detach()), "ids": flat(ids), "targets": flat(targets),
               "losses": ((STEPS,), array.array("f", losses))}

@@ -22,7 +22,7 @@
 // OVERLAP: error: {{.*}}overlap.yaml:5:10: key "overlap": expected on or off, found 'maybe'
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\nstage: 2\n' > %t.key.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: error: {{.*}}key.yaml:5:1: unknown key "stage"; possible: grid
+// KEY: error: {{.*}}key.yaml:5:1: unknown key "stage"; did you mean "stages"?; possible: grid
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {ffn: [tp]}\n' > %t.axis.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.axis.yaml" 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: {{.*}}axis.yaml:5:19: key "ffn": is cut over axis "tp", which the grid does not have; it has dp

@@ -6,7 +6,7 @@ func.func @top_k(%scores: tensor<2x3x6xf32>, %bias: tensor<6xf32>) -> (tensor<2x
   // expected-remark @below {{gradient of operand 0 agrees, reads results [1]}}
   %0:2 = ppc.top_k %scores : tensor<2x3x6xf32> -> tensor<2x3x2xf32>, tensor<2x3x2xi32>
   // expected-remark @+2 {{gradient of operand 0 agrees, reads results [1]}}
-  // expected-remark @+1 {{operand 1 has no gradient}}
+  // expected-remark @+1 {{gradient of operand 1 agrees, reads results [1]}}
   %1:2 = ppc.top_k %scores bias %bias as tensor<6xf32> groups 3 groups_per_row 2 : tensor<2x3x6xf32> -> tensor<2x3x2xf32>, tensor<2x3x2xi32>
   return %0#0, %1#0 : tensor<2x3x2xf32>, tensor<2x3x2xf32>
 }

@@ -9,7 +9,7 @@ import sys
 SOURCE = sys.argv[1]
 IR = os.path.join(SOURCE, "dialects/ppc/IR")
 TESTS = os.path.join(SOURCE, "test/Dialect/ppc")
-INVALID = ("invalid.mlir", "invalid-routing.mlir", "invalid-parallel.mlir")
+INVALID = ("invalid.mlir", "invalid-extents.mlir", "invalid-routing.mlir", "invalid-parallel.mlir")
 
 
 def read(*path):
