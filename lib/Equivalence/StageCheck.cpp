@@ -338,7 +338,13 @@ LogicalResult StageCheck::call(size_t stage, Function &function, int64_t microBa
   return success();
 }
 
-/// Every addend must have come once from every micro-batch.
+/// Whether any number of local values of `x` add up to zero: all ranks of a stage add equally often, so that over those
+/// for which it is pending the sum stays a sum of zeros. A pending maximum of zero says nothing of a sum of such.
+static bool staysZero(const Relation &x, const TermTable &terms) {
+  return terms.isZero(x.term) && llvm::all_of(x.pending, [](auto &entry) { return entry.second == Combiner::Sum; });
+}
+
+/// Every addend must have come once from every micro-batch, but zero, which slices of sequences add once each.
 LogicalResult StageCheck::completeSums(size_t stage) {
   for (size_t buffer = 0; buffer < stages[stage].buffers.size(); ++buffer)
     if (failed(completeSum(stage, buffer)))
@@ -357,6 +363,10 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
     llvm::sort(sorted);
     bool isWhole = llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches));
     bool isPart = program.getCopies() > 1 && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    if (staysZero(relation, terms)) {
+      sums.push_back(relation);
+      continue;
+    }
     if (!isWhole && !isPart) {
       InFlightDiagnostic diagnostic = error(stage) << describeBuffer(stage, buffer) << " adds up micro-batches ";
       llvm::interleaveComma(sorted, diagnostic);
