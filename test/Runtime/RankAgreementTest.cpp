@@ -171,8 +171,9 @@ TEST_P(RankAgreementTest, WhatIsAnsweredWithoutRanksIsCompared) {
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << "it is said once: " << outcome.out;
 }
 
-// A folder with every file that a run can read; the options name them by relative paths.
-Words filesOf(const fs::path &folder) {
+// A folder with every file that a run can read; the options name them by relative paths. Data that a tokenizer reads is
+// a text, which has no index.
+Words filesOf(const fs::path &folder, bool tokenized) {
   fs::create_directories(folder / "weights");
   fs::create_directories(folder / "run/step-00000002");
   auto write = [&](const char *name, const std::string &content) { writeFile((folder / name).string(), content); };
@@ -188,9 +189,11 @@ Words filesOf(const fs::path &folder) {
   write("weights/unread.safetensors", std::string(5, 'e'));
   write("speeds", "links");
   write("run/step-00000002/checkpoint.json", "{}");
-  return {"--data",         "data.bin",         "--eval-data", "held",      "--tokenizer",
-          "tokenizer.json", "--weights",        "weights",     "--emulate", "speeds",
-          "--resume",       "--checkpoint-dir", "run"};
+  Words arguments = {"--data", "data.bin", "--eval-data",      "held", "--weights", "weights", "--emulate",
+                     "speeds", "--resume", "--checkpoint-dir", "run"};
+  if (tokenized)
+    arguments.insert(arguments.end(), {"--tokenizer", "tokenizer.json"});
+  return arguments;
 }
 
 Options parsed(Words words) {
@@ -201,53 +204,74 @@ Options parsed(Words words) {
   return parseOptions(int(pointers.size()), pointers.data());
 }
 
-TEST_P(RankAgreementTest, EveryFileIsComparedByItsContent) {
-  fs::path folders[2] = {temporaryPath("first"), temporaryPath("second")};
-  Words arguments = filesOf(folders[0]);
-  filesOf(folders[1]);
+std::vector<RunInput> inputsIn(const fs::path &folder, const Words &arguments) {
   fs::path back = fs::current_path();
-  fs::current_path(folders[0]);
+  fs::current_path(folder);
   std::vector<RunInput> inputs = runInputs(parsed(arguments));
   fs::current_path(back);
-  std::set<std::string> options;
-  for (const RunInput &input : inputs)
-    options.insert(input.option);
-  for (const OptionValue &option : optionValues(Options()))
-    EXPECT_TRUE(!option.namesInput || options.count(option.name))
-        << option.name << " is read, and its file is not known";
-  EXPECT_EQ(inputs.size(), 10u);
-  auto starts = [&](Start(&both)[2]) {
-    for (int rank : {0, 1})
-      both[rank] = {{"env", "-C", folders[rank].string()}, {}, arguments};
-  };
-  // Other folders, and what nobody reads, are no difference: what follows is said of the options.
-  writeFile((folders[1] / "weights/unread.safetensors").string(), "other");
-  Start alike[2];
-  starts(alike);
-  RanksEnd same = run(alike);
-  EXPECT_EQ(same.errors.find("not started alike"), std::string::npos) << same.errors;
-  // One byte of each.
+  return inputs;
+}
+
+// One byte of each file that is read becomes another.
+void change(const fs::path &folder, const std::vector<RunInput> &inputs) {
   for (const RunInput &input : inputs) {
-    std::string path = (folders[1] / input.path).string(), content = readFile(path);
+    std::string path = (folder / input.path).string(), content = readFile(path);
     if (input.path.find("index.json") == std::string::npos)
       content[content.size() * 2 / 3] ^= 1;
     else // which is to name the same files
       content[content.find(' ')] = '\n';
     writeFile(path, content);
   }
-  Start other[2];
-  starts(other);
-  RanksEnd outcome = run(other);
-  expectRefused(outcome);
+}
+
+// The sizes and the hashes of both ranks are told of each file.
+void expectNamed(const std::vector<RunInput> &inputs, const std::string &errors) {
   for (const RunInput &input : inputs) {
     std::string name = "\n  " + input.option + (input.part.empty() ? "" : " " + input.part) + ": " + input.path + ": ";
-    size_t at = outcome.errors.find(name);
-    ASSERT_NE(at, std::string::npos) << name << outcome.errors;
-    std::string line = outcome.errors.substr(at + 1, outcome.errors.find('\n', at + 1) - at - 1);
+    size_t at = errors.find(name);
+    ASSERT_NE(at, std::string::npos) << name << errors;
+    std::string line = errors.substr(at + 1, errors.find('\n', at + 1) - at - 1);
     size_t hash = line.find(" bytes, hash ");
     ASSERT_NE(hash, std::string::npos) << line;
     EXPECT_NE(line.find(" bytes, hash ", hash + 1), std::string::npos) << line;
   }
+}
+
+TEST_P(RankAgreementTest, EveryFileIsComparedByItsContent) {
+  std::set<std::string> read; // options whose files are known, and paths
+  for (bool tokenized : {true, false}) {
+    fs::path folders[2] = {temporaryPath("first"), temporaryPath("second")};
+    Words arguments = filesOf(folders[0], tokenized);
+    filesOf(folders[1], tokenized);
+    std::vector<RunInput> inputs = inputsIn(folders[0], arguments);
+    for (const RunInput &input : inputs)
+      read.insert({input.option, input.path});
+    auto starts = [&](Start(&both)[2]) {
+      for (int rank : {0, 1})
+        both[rank] = {{"env", "-C", folders[rank].string()}, {}, arguments};
+    };
+    // Other folders, and what nobody reads, are no difference: what follows is said of the options.
+    writeFile((folders[1] / "weights/unread.safetensors").string(), "other");
+    if (tokenized) {
+      writeFile((folders[1] / "data.idx").string(), "no index of a text");
+      Start alike[2];
+      starts(alike);
+      RanksEnd same = run(alike);
+      EXPECT_EQ(same.errors.find("not started alike"), std::string::npos) << same.errors;
+    }
+    change(folders[1], inputs);
+    Start other[2];
+    starts(other);
+    RanksEnd outcome = run(other);
+    expectRefused(outcome);
+    expectNamed(inputs, outcome.errors);
+  }
+  for (const OptionValue &option : optionValues(Options()))
+    EXPECT_TRUE(!option.namesInput || read.count(option.name)) << option.name << " is read, and its file is not known";
+  size_t paths = 0;
+  for (const std::string &name : read)
+    paths += name.compare(0, 2, "--") != 0;
+  EXPECT_EQ(paths, 10u);
 }
 
 TEST_P(RankAgreementTest, VariablesThatDecideNumbersAreCompared) {
