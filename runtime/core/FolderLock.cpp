@@ -52,6 +52,8 @@ namespace {
 
 constexpr int64_t fileBytes = 1024; // always the same, so that it is replaced in one write
 
+std::string cannotWrite(const std::string &path) { return "--checkpoint-dir: cannot write " + path; }
+
 std::string contentOf(int fd) {
   std::string content(fileBytes, '\0');
   ssize_t size = pread(fd, content.data(), content.size(), 0);
@@ -146,9 +148,10 @@ void FolderLock::takeWithLock() {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     struct stat status;
     if (fd < 0)
-      throw InputError(withErrno("cannot write " + path));
+      throw InputError(errno == ELOOP ? cannotWrite(path) + ": it is a symbolic link: remove it"
+                                      : withErrno(cannotWrite(path)));
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-      throw InputError("cannot write " + path + ": not a regular file");
+      throw InputError(cannotWrite(path) + ": not a regular file");
     int failure = lockWhole(fd);
     if (isTaken(failure)) {
       Owner owner = Owner::parse(contentOf(fd));
@@ -168,6 +171,8 @@ void FolderLock::takeWithLock() {
       close(std::exchange(fd, -1));
       continue;
     }
+    if (status.st_nlink > 1) // what is written would be in a file of another name, too
+      throw InputError(cannotWrite(path) + ": the file has other names (hard links): remove this one");
     Owner before = Owner::parse(contentOf(fd));
     if (before.id && before.machine != machineIdentity())
       watch(before); // locks may not reach its machine
@@ -183,13 +188,13 @@ void FolderLock::takeWithoutLock() {
   if (fd >= 0)
     return write();
   if (errno != EEXIST)
-    throw InputError(withErrno("cannot write " + path));
+    throw InputError(withErrno(cannotWrite(path)));
   Owner before = Owner::parse(contentOf(path));
   watch(before);
   std::string mine = path + "." + std::to_string(number);
   fd = open(mine.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0)
-    throw InputError(withErrno("cannot write " + mine));
+    throw InputError(withErrno(cannotWrite(mine)));
   write();
   renameFile(mine, path);
   pause(beat / 2); // who came at the same time has done the same by now: the last one stays
@@ -225,7 +230,7 @@ std::string FolderLock::text() const {
 void FolderLock::write() const {
   std::string content = text();
   if (pwrite(fd, content.data(), content.size(), 0) != ssize_t(content.size())) {
-    std::string problem = withErrno("cannot write " + path);
+    std::string problem = withErrno(cannotWrite(path));
     unlink(path.c_str());
     throw InputError(problem);
   }

@@ -73,8 +73,11 @@ public:
   }
 
 private:
-  static std::string describe(const NamedFile &input) {
-    return input.option.empty() ? "this program itself" : "what " + input.option + " reads";
+  std::string describe(const NamedFile &input) const {
+    if (input.option.empty())
+      return "this program itself";
+    bool isConfig = input.option == "--weights" && input.path == configOfWeights(options.weights);
+    return (isConfig ? "the configuration of what " : "what ") + input.option + " reads";
   }
 
   void addInput(const std::string &option, const std::string &path) {
@@ -85,6 +88,7 @@ private:
   void findInputs() {
     addInput("", "/proc/self/exe");
     addInput("--weights", options.weights);
+    addInput("--weights", configOfWeights(options.weights));
     for (const RunInput &input : runInputs(options))
       if (input.option != "--checkpoint-dir")
         addInput(input.option, input.path);

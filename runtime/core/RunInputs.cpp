@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -20,6 +21,17 @@ namespace fs = std::filesystem;
 bool isThere(const std::string &path) {
   std::error_code failure;
   return fs::exists(path, failure);
+}
+
+bool isFolder(const std::string &path) {
+  std::error_code failure;
+  return fs::is_directory(path, failure);
+}
+
+bool isIndex(const std::string &path) {
+  constexpr const char *ending = ".index.json";
+  size_t size = std::strlen(ending);
+  return path.size() >= size && path.compare(path.size() - size, size, ending) == 0;
 }
 
 // The files that an index of weights names, as far as it can be read: what is wrong with it is said where it is used.
@@ -38,15 +50,12 @@ std::set<std::string> filesOfIndex(const std::string &index) {
 
 void addWeights(const std::string &path, std::vector<RunInput> &inputs) {
   auto add = [&](const fs::path &file) { inputs.push_back({"--weights", file.filename().string(), file.string()}); };
-  std::error_code failure;
-  bool isFolder = fs::is_directory(path, failure);
-  fs::path folder = isFolder ? fs::path(path) : fs::path(path).parent_path(), index = folder / WeightFiles::indexFile;
-  if (!isFolder)
-    index = path;
-  else if (isThere((folder / "config.json").string()))
-    add(folder / "config.json");
-  if (index.string().size() < 11 || index.string().substr(index.string().size() - 11) != ".index.json")
+  if (!isFolder(path) && !isIndex(path))
     return add(path);
+  fs::path folder = isFolder(path) ? fs::path(path) : fs::path(path).parent_path(),
+           index = isFolder(path) ? folder / WeightFiles::indexFile : fs::path(path);
+  if (std::string config = configOfWeights(path); isFolder(path) && isThere(config))
+    add(config);
   if (!isThere(index.string()))
     return add(folder / WeightFiles::singleFile);
   add(index);
@@ -67,6 +76,12 @@ void addCheckpoints(const Options &options, std::vector<RunInput> &inputs) {
 }
 
 } // namespace
+
+std::string configOfWeights(const std::string &weights) {
+  if (!isFolder(weights) && !isIndex(weights))
+    return "";
+  return ((isFolder(weights) ? fs::path(weights) : fs::path(weights).parent_path()) / "config.json").string();
+}
 
 std::vector<RunInput> runInputs(const Options &options) {
   std::vector<RunInput> inputs;

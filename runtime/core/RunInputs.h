@@ -19,4 +19,8 @@ struct RunInput {
 // that a resumed run may go on from the list of its files, which holds their checksums.
 std::vector<RunInput> runInputs(const Options &options);
 
+// The path of the configuration that belongs to the weights of a folder or of an index, whether or not it is there: a
+// run reads it of a folder alone, and whoever reads the folder later needs it. Empty for one file of weights.
+std::string configOfWeights(const std::string &weights);
+
 } // namespace ppcrt

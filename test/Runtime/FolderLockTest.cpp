@@ -145,6 +145,21 @@ TEST_P(FolderLockTest, AnOwnerOnAnotherMachineIsWatched) {
   EXPECT_GE(watched, 3);
 }
 
+// Where a link has the name of the lock, its file is not written.
+TEST_P(FolderLockTest, NoFileIsWrittenThroughALink) {
+  fs::create_directories(folder);
+  const std::string target = folder + "/target", text = "not of a lock";
+  writeFile(target, text);
+  for (bool symbolic : {true, false}) {
+    symbolic ? fs::create_symlink(target, folder + "/run.lock") : fs::create_hard_link(target, folder + "/run.lock");
+    std::string why = refusal();
+    EXPECT_EQ(readFile(target), text);
+    if (GetParam()) // without locks, a new file takes the name
+      EXPECT_EQ(why.find("--checkpoint-dir: cannot write " + folder + "/run.lock: "), 0u) << why;
+    fs::remove(folder + "/run.lock");
+  }
+}
+
 TEST_P(FolderLockTest, WhoWasTakenOverNotices) {
   std::unique_ptr<FolderLock> lock = take();
   writeFile(folder + "/run.lock",

@@ -90,6 +90,23 @@ TEST_F(RunFilesTest, NoOutputIsAnInput) {
   expectRefused("--save-weights", folder / "weights", "what --weights reads");
 }
 
+// The configuration beside an index is not read, and makes a model of the weights all the same.
+TEST_F(RunFilesTest, TheConfigurationOfWeightsStays) {
+  const std::string index = folder / "weights/model.safetensors.index.json", config = folder / "weights/config.json";
+  writeFile(index, "{}");
+  for (bool isThere : {false, true}) { // refused the first time, too
+    if (isThere)
+      writeFile(config, "{}");
+    for (const std::string &weights : {index, folder / "weights"}) {
+      ProgramRun run("1,1,1", {"--synthetic", "--steps", "1", "--weights", weights, "--log", config});
+      EXPECT_EQ(run.wait(), 1);
+      EXPECT_EQ(run.err().find("error: --log " + config + ": this is the configuration of what --weights reads"), 0u)
+          << run.err();
+      EXPECT_EQ(readFile(config), isThere ? "{}" : "");
+    }
+  }
+}
+
 TEST_F(RunFilesTest, WhatLiesBesideAnOutputStays) {
   fs::rename(folder / "data", folder / "x.partial");
   fs::create_symlink(folder / "held", folder / "y.partial");
