@@ -47,8 +47,14 @@ private:
   FailureOr<bool> passesCopies(Operation *op);
   /// A sum of values of several stages: each stage sums its own, an all-reduce over the stages does the rest.
   LogicalResult sumAcrossStages(SumOp sum, ArrayRef<Stages> sites);
-  /// Makes a scalar available on all stages: an all-reduce in which the others contribute zero.
+  /// Makes a scalar available on all stages.
   LogicalResult broadcastScalar(Value value);
+  /// Makes a value of the stages `from` available on those of `to` as well: an all-reduce in which all but the first
+  /// of `from` contribute zero.
+  LogicalResult broadcast(Value value, const Stages &from, const Stages &to);
+  /// Brings a gradient to the stages that hold its parameter. It is made elsewhere where the op of its stage that read
+  /// the parameter has been folded into ops of another stage.
+  LogicalResult bringGradient(AdamwOp op);
   LogicalResult split1(Operation *op);
   LogicalResult addResults();
   /// Whether `op` is computed by the functions that are built.
@@ -240,8 +246,14 @@ LogicalResult UpdateSplitter::broadcastScalar(Value value) {
     return success();
   if (stages->none() || tensorType(value).getRank() != 0)
     return emitError(value.getLoc()) << "is needed on stages that cannot compute it";
-  unsigned owner = stages->find_first();
-  for (unsigned stage : all.set_bits()) {
+  return broadcast(value, *stages, all);
+}
+
+LogicalResult UpdateSplitter::broadcast(Value value, const Stages &from, const Stages &to) {
+  unsigned owner = from.find_first();
+  Stages involved = from;
+  involved |= to;
+  for (unsigned stage : involved.set_bits()) {
     StageFunction &update = function(stage);
     Value local = zero(update, value.getType());
     if (stage == owner) {
@@ -250,16 +262,27 @@ LogicalResult UpdateSplitter::broadcastScalar(Value value) {
         return failure();
       local = *own;
     }
-    update.mapping.map(value, allReduce(update, local, all));
+    update.mapping.map(value, allReduce(update, local, involved));
   }
   ++channel;
-  sitesOf[value] = all;
+  sitesOf[value] = involved;
   return success();
+}
+
+LogicalResult UpdateSplitter::bringGradient(AdamwOp op) {
+  FailureOr<Stages> holders = available(op.getParameter()), makers = available(op.getGradient());
+  if (failed(holders) || failed(makers))
+    return failure();
+  if (holders->none() || makers->none() || holders->anyCommon(*makers))
+    return success();
+  return broadcast(op.getGradient(), *makers, *holders);
 }
 
 LogicalResult UpdateSplitter::split1(Operation *op) {
   FailureOr<bool> isOfCopies = passesCopies(op);
   if (failed(isOfCopies))
+    return failure();
+  if (auto adamw = dyn_cast<AdamwOp>(op); adamw && failed(bringGradient(adamw)))
     return failure();
   if (*isOfCopies)
     unsummed.insert_range(op->getResults());
