@@ -4,8 +4,8 @@
 
 // CHECK-LABEL: func.func @device3.update
 // CHECK: %[[S:[0-9]+]] = ppc.all_reduce %{{.*}} over ["pp"] <sum> stages [1, 3]
-// CHECK: %[[W:[0-9]+]] = ppc.all_reduce %{{.*}} over ["pp"] <sum> stages [2, 3]
 // CHECK: ppc.adamw %{{.*}}, %[[S]],
+// CHECK: %[[W:[0-9]+]] = ppc.all_reduce %{{.*}} over ["pp"] <sum> stages [2, 3]
 // CHECK: ppc.adamw %{{.*}}, %[[W]],
 func.func @loss(%ids: tensor<8x8xi32> {ppc.input = "ids", ppc.dims = ["batch", "sequence"]},
     %targets: tensor<8x8xi32> {ppc.input = "targets", ppc.dims = ["batch", "sequence"]},
