@@ -410,6 +410,8 @@ void StateBuilder::experts() {
   unsigned axes = (tp > 1 ? TensorAxes : 0) | (sharing > 1 ? ExpertAxis : 0);
   CutDimension experts{moe.experts, layout.ep, axes}, ffn{moe.ffn, byExpert ? 1 : tp};
   replicated({{moe.experts}, {model.hidden}}); // the router reads f32
+  if (moe.scoreBias)                           // selects
+    bias([&] { replicated({{moe.experts}}); });
   matrix({experts, {2}, ffn, {model.hidden}});
   matrix({experts, {model.hidden}, ffn});
   if (moe.sharedFfn)
