@@ -22,9 +22,11 @@ LogicalResult PartialFlow::run() {
     FailureOr<OpSharding> sharding = OpSharding::read(op, grid);
     if (failed(sharding))
       return WalkResult::interrupt();
-    // They are linear in one operand, but on small tensors whose sums others wait for: the planner prices them complete.
-    if (isa<DivOp, SoftmaxBackwardOp>(op))
-      sharding->rule.linearity = Linearity::None, sharding->rule.linearOperands.clear();
+    // Both are linear in one operand, but the planner prices what they read as complete.
+    if (isa<DivOp, SoftmaxBackwardOp>(op)) {
+      sharding->rule.linearity = Linearity::None;
+      sharding->rule.linearOperands.clear();
+    }
     shardings.try_emplace(op, std::move(*sharding));
     return WalkResult::advance();
   });
