@@ -1,4 +1,4 @@
-// What actions name, and for which micro-batches: whether it is there (program_c6), so that passes may look it up.
+// Checks that the names and micro-batches of actions exist (program_c6), so that passes may look them up.
 #include "ActionNames.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,4 @@
-// What the verifier of programs asks of actions.
+// Checks of actions that the verifier of programs makes.
 #ifndef PPC_DIALECTS_PPCRT_IR_ACTIONNAMES_H
 #define PPC_DIALECTS_PPCRT_IR_ACTIONNAMES_H
 

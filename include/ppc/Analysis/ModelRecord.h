@@ -1,4 +1,4 @@
-// What a manifest says of a model, recorded while the model is whole.
+// Facts of a model that the manifest states, recorded before the model is partitioned.
 #ifndef PPC_ANALYSIS_MODELRECORD_H
 #define PPC_ANALYSIS_MODELRECORD_H
 

@@ -20,7 +20,7 @@ public:
   ShardingRuleBuilder &pointwise();
   /// The factor cannot be cut.
   ShardingRuleBuilder &replicate(StringRef name);
-  /// What the op computes depends on the place along the factor.
+  /// The result of the op depends on the position along the factor.
   ShardingRuleBuilder &positional(StringRef name);
   /// Results that lack `name` combine by `combiner` (sum unless said).
   ShardingRuleBuilder &combine(StringRef name, Combiner combiner);
