@@ -217,9 +217,11 @@ private:
   double bytesOf(llvm::ArrayRef<SharedKind> kinds, int64_t device) const {
     const std::vector<PipelineAction> &actions = schedule->devices[device];
     std::vector<double> bytes;
-    std::vector<KindLoads> moments(actions.size(), KindLoads(kinds.size(), 0));
+    std::vector<size_t> numbers;
+    MomentLoads moments(kinds.size(), actions.size());
     for (auto [number, kind] : llvm::enumerate(kinds)) {
       bytes.push_back(kind.bytes);
+      numbers.push_back(number);
       int64_t there = 0;
       for (auto [place, action] : llvm::enumerate(actions)) {
         std::pair<int64_t, Kind> self(schedule->chunkIndex(action), action.kind);
@@ -228,7 +230,7 @@ private:
         there -= self == kind.used;
       }
     }
-    return sharedBytes(bytes, moments);
+    return sharedBytes(bytes, numbers, moments);
   }
   OffloadWindow windowOf(int64_t place) const {
     return context.layout.copiesActivations() ? offloadWindow(slots[place]) : OffloadWindow{slots[place], 0};

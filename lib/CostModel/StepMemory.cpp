@@ -107,28 +107,22 @@ static Bytes offloadedSlots(const PricingContext &context, llvm::ArrayRef<ChunkC
 }
 
 namespace {
-/// Values that share places with each other: what a micro-batch has of each kind, and of each the number of the loads
-/// that say how many micro-batches have it.
+/// Values that share places with each other: what a micro-batch has of each, and the number of the loads that say how
+/// many micro-batches have it.
 struct LikeValues {
-  std::vector<double> bytes;
-  std::vector<size_t> loads;
+  llvm::SmallVector<double, 12> bytes;
+  llvm::SmallVector<size_t, 12> loads;
 
   void add(Bytes each, size_t load) {
     bytes.push_back(each.value);
     loads.push_back(load);
   }
-  double sharedBytes(llvm::ArrayRef<KindLoads> moments) const {
-    std::vector<KindLoads> own;
-    for (const KindLoads &moment : moments)
-      own.emplace_back(llvm::map_range(loads, [&](size_t load) { return moment[load]; }));
-    return mlir::ppc::sharedBytes(bytes, own);
-  }
 };
 } // namespace
 
 /// Of each chunk of a device, in micro-batches: what is between F and B, between F and W, and between B and W.
-static std::vector<KindLoads> loadsOf(llvm::ArrayRef<PipelineProgram::Moment> moments, bool splitsBackward) {
-  std::vector<KindLoads> result;
+static MomentLoads loadsOf(llvm::ArrayRef<PipelineProgram::Moment> moments, size_t chunks, bool splitsBackward) {
+  MomentLoads result(3 * chunks);
   llvm::SmallVector<double, 4> most;
   for (const PipelineProgram::Moment &moment : moments) {
     most.resize(moment.size(), 0);
@@ -136,19 +130,22 @@ static std::vector<KindLoads> loadsOf(llvm::ArrayRef<PipelineProgram::Moment> mo
       most[i] = std::max(most[i], load.forward);
   }
   for (const PipelineProgram::Moment &moment : moments) {
-    KindLoads loads;
-    for (const ChunkLoad &load : moment)
-      loads.append({load.forward, load.forward + load.weight, load.weight});
-    result.push_back(loads);
+    auto add = [&] {
+      llvm::MutableArrayRef<double> row = result.add();
+      for (auto [i, load] : llvm::enumerate(moment))
+        row[3 * i] = load.forward, row[3 * i + 1] = load.forward + load.weight, row[3 * i + 2] = load.weight;
+      return row;
+    };
+    add();
     // While backward runs, what it reads is there beside what it leaves for weight gradients: behind it one of those
     // waits, or W follows at once.
     for (auto [i, load] : llvm::enumerate(moment))
       if (splitsBackward && (load.weight > 0 || load.forward > 0)) {
-        result.push_back(loads);
+        llvm::MutableArrayRef<double> row = add();
         if (load.weight > 0)
-          result.back()[3 * i] = std::min(load.forward + 1, most[i]);
+          row[3 * i] = std::min(load.forward + 1, most[i]);
         else
-          result.back()[3 * i + 2] += std::min(1.0, load.forward);
+          row[3 * i + 2] += std::min(1.0, load.forward);
       }
   }
   return result;
@@ -193,9 +190,9 @@ static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost>
       sum += std::min(1.0, most) * backwardMessage;
     }
   }
-  std::vector<KindLoads> moments = loadsOf(program.moments[device], splitsBackward);
+  MomentLoads moments = loadsOf(program.moments[device], held.size(), splitsBackward);
   for (const LikeValues *values : {&stream, &products, &logits, &logitGradients})
-    sum += Bytes(values->sharedBytes(moments));
+    sum += Bytes(sharedBytes(values->bytes, values->loads, moments));
   return sum;
 }
 

@@ -36,19 +36,25 @@ SharedPlaces sharePlaces(llvm::ArrayRef<Lifetime> values) {
   return result;
 }
 
-double sharedBytes(llvm::ArrayRef<double> bytes, llvm::ArrayRef<KindLoads> moments) {
-  std::vector<double> levels(bytes.begin(), bytes.end());
+double sharedBytes(llvm::ArrayRef<double> bytes, llvm::ArrayRef<size_t> kinds, const MomentLoads &moments) {
+  llvm::SmallVector<double, 16> levels(bytes);
   llvm::sort(levels);
   levels.erase(llvm::unique(levels), levels.end());
+  llvm::SmallVector<size_t, 16> having; // kinds of the values that reach the level
   double sum = 0, below = 0;
   for (double level : levels) {
     if (level <= 0)
       continue;
+    having.clear();
+    for (size_t value = 0; value < bytes.size(); ++value)
+      if (bytes[value] >= level)
+        having.push_back(kinds[value]);
     double most = 0;
-    for (const KindLoads &moment : moments) {
+    for (size_t moment = 0; moment < moments.momentCount(); ++moment) {
+      llvm::ArrayRef<double> loads = moments[moment];
       double load = 0;
-      for (size_t kind = 0; kind < bytes.size(); ++kind)
-        load += bytes[kind] >= level ? moment[kind] : 0;
+      for (size_t kind : having)
+        load += loads[kind];
       most = std::max(most, load);
     }
     sum += (level - below) * most;

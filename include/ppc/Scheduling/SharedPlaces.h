@@ -35,13 +35,32 @@ struct SharedPlaces {
 /// as values at one time, the fewest possible.
 SharedPlaces sharePlaces(llvm::ArrayRef<Lifetime> values);
 
-/// What a device has of some kinds of values at a moment, in micro-batches.
-using KindLoads = llvm::SmallVector<double, 4>;
+/// A row for each moment: how many micro-batches a device has of each kind of values. One piece of memory, because
+/// searches make millions of these.
+class MomentLoads {
+public:
+  explicit MomentLoads(size_t kinds, size_t moments = 0) : kinds(kinds), moments(moments), loads(kinds * moments) {}
 
-/// Bytes of values that share places with their like. `bytes` is what one micro-batch has of each kind; kinds hold the
-/// same values as far as their bytes reach, so that each part of them needs as many places as there ever are of all
-/// kinds that have it.
-double sharedBytes(llvm::ArrayRef<double> bytes, llvm::ArrayRef<KindLoads> moments);
+  size_t momentCount() const { return moments; }
+  llvm::MutableArrayRef<double> operator[](size_t moment) {
+    return llvm::MutableArrayRef<double>(loads).slice(moment * kinds, kinds);
+  }
+  llvm::ArrayRef<double> operator[](size_t moment) const { return llvm::ArrayRef(loads).slice(moment * kinds, kinds); }
+  /// One more moment, of zeros.
+  llvm::MutableArrayRef<double> add() {
+    loads.resize(++moments * kinds);
+    return (*this)[moments - 1];
+  }
+
+private:
+  size_t kinds, moments;
+  llvm::SmallVector<double, 48> loads;
+};
+
+/// Bytes of values that share places with their like. `bytes` is what one micro-batch has of each value, `kinds` the
+/// number of its kind in the rows of `moments`; values are the same as far as their bytes reach, so that each part of
+/// them needs as many places as there ever are of all kinds that have it.
+double sharedBytes(llvm::ArrayRef<double> bytes, llvm::ArrayRef<size_t> kinds, const MomentLoads &moments);
 
 } // namespace mlir::ppc
 

@@ -66,9 +66,11 @@ TEST(SharedPlaces, BytesAreThoseOfEachPart) {
     size_t kinds = 1 + random() % 4, steps = 24;
     std::vector<std::vector<Lifetime>> values(kinds);
     std::vector<double> bytes;
-    std::vector<KindLoads> moments(steps, KindLoads(kinds, 0));
+    std::vector<size_t> numbers;
+    MomentLoads moments(kinds, steps);
     for (size_t kind = 0; kind < kinds; ++kind) {
       bytes.push_back(double(random() % 5));
+      numbers.push_back(kind);
       for (size_t i = 0; i < 1 + random() % 6; ++i) {
         auto first = int64_t(random() % 16), last = first + int64_t(random() % 8);
         values[kind].push_back({first, last});
@@ -84,6 +86,6 @@ TEST(SharedPlaces, BytesAreThoseOfEachPart) {
           together.insert(together.end(), values[kind].begin(), values[kind].end());
       expected += double(sharePlaces(together).count);
     }
-    EXPECT_EQ(sharedBytes(bytes, moments), expected) << round;
+    EXPECT_EQ(sharedBytes(bytes, numbers, moments), expected) << round;
   }
 }
