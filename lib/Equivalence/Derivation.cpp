@@ -468,6 +468,13 @@ SmallVector<double> Derivation::factorsOf(Operation *op, const OpLoops &loops, A
   return factors;
 }
 
+bool Derivation::isLinearOfZeros(ArrayRef<Relation> operands, const OpLoops &loops) const {
+  auto isZero = [&](unsigned number) { return terms.isZero(operands[number].term); };
+  if (loops.jointly)
+    return loops.linear.size() == operands.size() && llvm::all_of(loops.linear, isZero);
+  return llvm::any_of(loops.linear, isZero);
+}
+
 Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, const OpLoops &loops) {
   Joined joined;
   SmallVector<Relation> operands(given);
@@ -496,6 +503,12 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, con
     }
     return derived;
   };
+  if (isLinearOfZeros(operands, loops)) {
+    SmallVector<TermId> zeros;
+    for (auto [shape, element] : llvm::zip_equal(shapes, elements))
+      zeros.push_back(terms.combination({}, shape, element));
+    return relate(zeros);
+  }
   if (std::optional<TermId> term = algebra(op, operands, shapes[0]))
     return relate(*term);
   double factor;

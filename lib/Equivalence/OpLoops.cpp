@@ -167,7 +167,8 @@ OpLoops topKBackwardLoops(TopKBackwardOp op) {
   chosen.back() = 'y';
   loops.operands = {chosen, chosen};
   loops.results = {rows};
-  loops.whole = std::string("y") + rows.back();
+  loops.whole = rows.back();
+  loops.summed = "y"; // each of the chosen adds to its place
   loops.keepsZero = {true};
   return linearIn(loops, {1});
 }

@@ -38,6 +38,33 @@ static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> 
   return groups;
 }
 
+/// The same where values are constant along some dimensions, `anyFrom` and `anyTo`: if both sides have as many, each is
+/// a run with its partner, so that it is not mixed up with others of one element.
+static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                                                              ArrayRef<unsigned> anyFrom, ArrayRef<unsigned> anyTo) {
+  SmallVector<ReshapeGroup> groups;
+  unsigned i = 0, j = 0;
+  auto addUpTo = [&](unsigned endI, unsigned endJ) {
+    auto between = reshapeGroups(from.slice(i, endI - i), to.slice(j, endJ - j));
+    for (ReshapeGroup &group : between ? *between : SmallVector<ReshapeGroup>()) {
+      for (unsigned &dim : group.from)
+        dim += i;
+      for (unsigned &dim : group.to)
+        dim += j;
+      groups.push_back(group);
+    }
+    return between.has_value();
+  };
+  bool fits = anyFrom.size() == anyTo.size();
+  for (size_t number = 0; fits && number < anyFrom.size(); ++number) {
+    fits = from[anyFrom[number]] == to[anyTo[number]] && addUpTo(anyFrom[number], anyTo[number]);
+    groups.push_back({{anyFrom[number]}, {anyTo[number]}});
+    i = anyFrom[number] + 1;
+    j = anyTo[number] + 1;
+  }
+  return fits && addUpTo(from.size(), to.size()) ? groups : reshapeGroups(from, to);
+}
+
 /// The relation of a reshape of `x` from `fromType` to `toType` whose logical shape is `wanted` (a dimension may have
 /// any extent); its term is not set. `shape` receives the logical shape that follows.
 Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
@@ -45,13 +72,17 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
   const Term &source = terms[x.term];
   auto isPadded = [&](unsigned dim) { return x.cuts[dim].extent != kAnyExtent; };
   SmallVector<int64_t> from(source.shape), to(wanted);
-  for (auto [dim, extent] : llvm::enumerate(from))
-    if (extent == kAnyExtent)
-      extent = fromType.getDimSize(dim);
-  for (auto [dim, extent] : llvm::enumerate(to))
-    if (extent == kAnyExtent)
-      extent = toType.getDimSize(dim);
-  std::optional<SmallVector<ReshapeGroup>> groups = reshapeGroups(from, to);
+  auto fillIn = [](MutableArrayRef<int64_t> extents, RankedTensorType type) {
+    SmallVector<unsigned> any;
+    for (auto [dim, extent] : llvm::enumerate(extents))
+      if (extent == kAnyExtent) {
+        extent = type.getDimSize(dim);
+        any.push_back(dim);
+      }
+    return any;
+  };
+  SmallVector<unsigned> anyFrom = fillIn(from, fromType), anyTo = fillIn(to, toType);
+  std::optional<SmallVector<ReshapeGroup>> groups = reshapeGroups(from, to, anyFrom, anyTo);
   if (!groups)
     return Derived::fail("has another number of elements than in the logical program");
   Relation result = x;
@@ -146,6 +177,12 @@ Derived Derivation::constant(ConstantOp op) {
         terms.constant(splat.getSplatValue<APFloat>().convertToDouble(), type.getRank(), type.getElementType());
     return {{relation}, ""};
   }
+  if (splat) { // ids that are alike, of which a rank may write any number
+    OpKey key{"constant", splat.getSplatValue<Attribute>(), {}, {type.getRank()}};
+    SmallVector<int64_t> any(type.getRank(), kAnyExtent);
+    relation.term = terms.add(key, {any}, {type.getElementType()}, "constant").front();
+    return {{relation}, ""};
+  }
   OpKey key{"constant", op.getValue(), {}, {}};
   if (isLogical) {
     relation.term =
@@ -201,7 +238,10 @@ Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> given) {
        {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
     if (!error.empty())
       return Derived::fail(error);
-  SmallVector<int64_t> shape = logicalShape(op, 0, loops, joined);
+  SmallVector<int64_t> shape = logicalShape(op, 0, loops, joined), lseShape(shape);
+  for (auto [extent, own] : llvm::zip(lseShape, terms[operands[0].term].shape))
+    if (own == kAnyExtent) // whatever the targets are
+      extent = kAnyExtent;
   Type element = tensorType(op.getNll()).getElementType();
   auto none = DictionaryAttr::get(op.getContext());
   auto [logits, factor] = terms.primitive(operands[0].term); // pick is linear in them
@@ -209,10 +249,12 @@ Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> given) {
   OpKey pick{PickOp::getOperationName().str(), none, {logits, operands[1].term}, {}};
   if (Loop *classes = joined.find(all.back()); !classes->isInTerm)
     lse.sizes = pick.sizes = {classes->isKnown ? classes->extent : classes->local};
-  if (!isLogical && (terms.find(lse).empty() || terms.find(pick).empty()))
+  bool isZero = terms.isZero(operands[0].term);
+  if (!isLogical && (terms.find(lse).empty() || (!isZero && terms.find(pick).empty())))
     return Derived::fail(notComputed(op, operands));
-  TermId lseTerm = terms.add(lse, {shape}, {element}, "log_sum_exp in " + labelOf(op)).front();
-  TermId pickTerm = terms.add(pick, {shape}, {element}, "picked logit in " + labelOf(op), {factor}).front();
+  TermId lseTerm = terms.add(lse, {lseShape}, {element}, "log_sum_exp in " + labelOf(op)).front();
+  TermId pickTerm = isZero ? terms.combination({}, shape, element)
+                           : terms.add(pick, {shape}, {element}, "picked logit in " + labelOf(op), {factor}).front();
   TermId nll = terms.combination({{lseTerm, 1}, {pickTerm, -1}}, shape, element);
   Derived derived;
   derived.results.resize(2);

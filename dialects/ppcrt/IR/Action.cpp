@@ -11,9 +11,15 @@ using namespace mlir::ppcrt;
 #include "dialects/ppcrt/IR/ActionInterface.cpp.inc"
 
 /// All operands and results of an action besides its fields are tokens, so that their types need not be written.
+/// One for each entry of a routine's `early`, and one: far more than any routine has, and few enough to be made.
+static constexpr size_t kMostTokens = 1 << 16;
+
 static ParseResult parseTokens(OpAsmParser &parser, ArrayRef<OpAsmParser::UnresolvedOperand> after,
                                SmallVectorImpl<Type> &afterTypes, SmallVectorImpl<Type> &tokenTypes) {
   Type token = TokenType::get(parser.getContext());
+  if (parser.getNumResults() > kMostTokens)
+    return parser.emitError(parser.getNameLoc())
+           << "gives " << parser.getNumResults() << " tokens, more than " << kMostTokens;
   afterTypes.assign(after.size(), token);
   tokenTypes.assign(parser.getNumResults(), token);
   return success();

@@ -186,7 +186,7 @@ void PlanChecker::checkArgument(const Argument &argument) {
       continue;
     for (const std::string &axis : *axes) {
       auto [it, isNew] = usedBy.try_emplace(axis, name);
-      if (!isNew)
+      if (!isNew && product({axis}) > 1) // an axis of one rank cuts nothing
         return reader->fail(name,
                             llvm::formatv("the plan cuts both dimensions '{0}' and '{1}' of '{2}' over axis '{3}': "
                                           "cut one of them over another axis",

@@ -44,6 +44,7 @@ private:
   FailureOr<Value> makeHere(Operation *op, Site site, Operation *user);
   bool isMadeElsewhere(Operation *op, Site site);
   LogicalResult cloneBody();
+  LogicalResult writeYieldedConstant(Value value, YieldOp yield);
   LogicalResult addAccumulators(MutableArrayRef<Accumulators> accumulators);
   /// acc' = acc + v for each of `values`, where they are computed.
   void accumulate(ArrayRef<Value> values, Site site, BufferOp accumulator);
@@ -250,14 +251,17 @@ LogicalResult StepSplitter::cloneBody() {
 }
 
 bool StepSplitter::addsSlices(Operation *op) {
-  auto stageOf = [&](Value operand) {
+  auto stageOf = [&](Value operand) -> std::optional<int64_t> {
     Operation *made = operand.getDefiningOp();
-    return made && made->getParentOp() == split.accumulate ? made->getAttr(attr::stage) : Attribute();
+    auto stage =
+        made && made->getParentOp() == split.accumulate ? made->getAttrOfType<IntegerAttr>(attr::stage) : IntegerAttr();
+    return stage ? std::optional(firstStage + stage.getInt()) : std::nullopt;
   };
   if (!isa<AddOp>(op) || split.placement.sliceCount() == 1)
     return false;
-  Attribute first = stageOf(op->getOperand(0)), second = stageOf(op->getOperand(1));
-  return first && second && first != second && !op->use_empty() &&
+  std::optional<int64_t> first = stageOf(op->getOperand(0)), second = stageOf(op->getOperand(1));
+  return first && second && first != second && split.placement.deviceOf(*first) == split.placement.deviceOf(*second) &&
+         !op->use_empty() &&
          llvm::all_of(op->getUsers(), [&](Operation *user) { return isa<YieldOp>(user) || addsSlices(user); });
 }
 
@@ -269,14 +273,29 @@ void StepSplitter::collectSlices(Value value, SmallVectorImpl<Value> &parts) {
     collectSlices(operand, parts);
 }
 
+// The gradient of what is added to the loss is the same in each micro-batch. Its own stage yields it, else the last
+// one.
+LogicalResult StepSplitter::writeYieldedConstant(Value value, YieldOp yield) {
+  Operation *op = value.getDefiningOp();
+  if (sites.contains(op))
+    return success();
+  if (!isConstant(op))
+    return yield.emitOpError("yields a value that no micro-batch computes");
+  auto stage = op->getAttrOfType<IntegerAttr>(attr::stage);
+  Site site{firstStage + (stage ? stage.getInt() : split.placement.stagesPerCopy() - 1), RoutineKind::Backward};
+  sites[op] = site;
+  return failure(failed(materialize(value, site, op)));
+}
+
 // acc' = acc + v, in place, where v is what the micro-batch yields.
 LogicalResult StepSplitter::addAccumulators(MutableArrayRef<Accumulators> accumulators) {
   auto yield = cast<YieldOp>(split.accumulate.getBody().front().getTerminator());
   for (auto [number, value] : llvm::enumerate(yield.getValues())) {
     SmallVector<Value> parts;
     collectSlices(value, parts);
-    if (llvm::any_of(parts, [&](Value part) { return !sites.contains(part.getDefiningOp()); }))
-      return yield.emitOpError("yields a value that no micro-batch computes");
+    for (Value part : parts)
+      if (failed(writeYieldedConstant(part, yield)))
+        return failure();
     int64_t device = split.placement.deviceOf(sites.lookup(parts.front().getDefiningOp()).stage);
     BufferOp buffer = split.devices[device]->addBuffer(BufferRole::Accumulator, value.getType());
     llvm::MapVector<int64_t, SmallVector<Value>> ofStages; // of one layer, whose slices lie on one device

@@ -52,8 +52,8 @@ private:
   /// Makes a value of the stages `from` available on those of `to` as well: an all-reduce in which all but the first
   /// of `from` contribute zero.
   LogicalResult broadcast(Value value, const Stages &from, const Stages &to);
-  /// Brings a gradient to the stages that hold its parameter. It is made elsewhere where the op of its stage that read
-  /// the parameter has been folded into ops of another stage.
+  /// Brings a gradient to the stages that hold its parameter and have no part of it: a stage may read a parameter by
+  /// ops through which no gradient goes, or that have been folded into ops of another stage.
   LogicalResult bringGradient(AdamwOp op);
   LogicalResult split1(Operation *op);
   LogicalResult addResults();
@@ -269,13 +269,19 @@ LogicalResult UpdateSplitter::broadcast(Value value, const Stages &from, const S
   return success();
 }
 
+// Each stage that holds the parameter updates it, for all read it in the next step.
 LogicalResult UpdateSplitter::bringGradient(AdamwOp op) {
   FailureOr<Stages> holders = available(op.getParameter()), makers = available(op.getGradient());
   if (failed(holders) || failed(makers))
     return failure();
-  if (holders->none() || makers->none() || holders->anyCommon(*makers))
-    return success();
-  return broadcast(op.getGradient(), *makers, *holders);
+  if (makers->any() && holders->test(*makers) && failed(broadcast(op.getGradient(), *makers, *holders)))
+    return failure();
+  for (Value operand : op->getOperands()) {
+    FailureOr<Stages> stages = tensorType(operand).getRank() == 0 ? available(operand) : holders;
+    if (failed(stages) || (holders->test(*stages) && failed(broadcastScalar(operand))))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult UpdateSplitter::split1(Operation *op) {

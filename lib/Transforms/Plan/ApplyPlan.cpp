@@ -84,19 +84,21 @@ FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, Ran
   if (int64_t(dims.size()) != type.getRank())
     return function.emitOpError() << describe(number) << " has " << type.getRank() << " dimensions but ppc.dims names "
                                   << dims.size();
-  ArrayAttr none = ArrayAttr::get(function.getContext(), {});
   SmallVector<ArrayAttr> cut;
   llvm::StringMap<StringRef> usedBy;
   for (StringRef dim : axisNames(dims)) {
     auto axes = plan.getDimensions().getAs<ArrayAttr>(dim);
-    cut.push_back(axes ? axes : none);
-    for (StringRef axis : axisNames(cut.back())) {
-      auto [it, isNew] = usedBy.try_emplace(axis, dim);
-      if (!isNew)
+    SmallVector<Attribute> own;
+    for (StringAttr axis : axes ? llvm::to_vector(axes.getAsRange<StringAttr>()) : SmallVector<StringAttr>()) {
+      auto [it, isNew] = usedBy.try_emplace(axis.getValue(), dim);
+      if (isNew)
+        own.push_back(axis);
+      else if (!plan.getGrid().has(axis) || plan.getGrid().size(axis) > 1) // an axis of one rank cuts nothing
         return function.emitOpError() << "the plan cuts both dimensions '" << it->second << "' and '" << dim << "' of "
-                                      << describe(number) << " over axis '" << axis
+                                      << describe(number) << " over axis '" << axis.getValue()
                                       << "': cut one of them over another axis";
     }
+    cut.push_back(ArrayAttr::get(function.getContext(), own));
   }
   return ShardingAttr::get(function.getContext(), cut, {}, {});
 }
