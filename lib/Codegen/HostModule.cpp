@@ -36,9 +36,11 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostTargetMachine(const Hos
           "unknown processor '" + cpu +
           "'; use native, x86-64-v2, x86-64-v3, x86-64-v4 or a name that clang's -march knows");
   }
-  llvm::CodeGenOptLevel level = options.optimize >= 2 ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, features.getString(), llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
+  const llvm::CodeGenOptLevel levels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
+                                          llvm::CodeGenOptLevel::Default};
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, cpu, features.getString(), llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                  std::nullopt, levels[std::min(options.optimize, 2u)]));
   if (!machine)
     return llvm::createStringError("no code generator for processor '" + cpu + "'");
   return machine;

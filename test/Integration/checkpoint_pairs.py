@@ -174,7 +174,7 @@ class Pairs:
             config = dict(MODELS[variant.model], **dict(variant.config))
             with open(path + ".json", "w") as file:
                 json.dump(config, file)
-            programs.run([os.path.join(self.build, "bin/ppc-compile"), path + ".json", *variant.shape, *variant.options, "--no-verify", "-o", path])
+            programs.run([os.path.join(self.build, "bin/ppc-compile"), path + ".json", *variant.shape, *variant.options, "--no-verify", "--optimize", 0, "-o", path])
             self.built[key] = path
         return self.built[key]
 

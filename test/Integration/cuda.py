@@ -116,7 +116,7 @@ def difference(build, scratch, name, steps, seed, links, launches):
     trained = {}
     for target in ("host", "cuda"):
         program = os.path.join(scratch, f"{name}-{target}")
-        chips = ["--cuda-arch", chip] if target == "cuda" and chip != "sm_80" else []
+        chips = ["--cuda-arch", chip] if target == "cuda" else []
         programs.compile_model(build, configuration(scratch, family), [*options, *chips, "--target", target], program)
         start = time.monotonic()
         trained[target] = losses(program, text, steps, *(["--launches", launches] if target == "cuda" else []),

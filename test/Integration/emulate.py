@@ -100,7 +100,7 @@ def compare(arguments, scratch, layout, overlap, reference):
     """The rows of a layout: (rate, measured, simulated), each of a step and what of it is exposed; and late bodies. `reference` is given
     the durations of the first state of overlap, and taken for the other one."""
     options = [*layout.options, "--overlap=" + overlap]
-    program = programs.compile_model(arguments.build, layout.model, options, os.path.join(scratch, "train"))
+    program = programs.compile_model(arguments.build, layout.model, options, os.path.join(scratch, "train"), optimize=None)
     form = programs.compile_model(arguments.build, layout.model, [*options, "--emit=device"], os.path.join(scratch, "form.mlir"))
     durations = os.path.join(scratch, "durations.json")
     measure(program, write_json(os.path.join(scratch, "fast.json"), {"links": links(min(RATES)), "slowdown": arguments.slowdown}), 6, "--save-durations", durations)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains each layout of a table for 20 steps and compares it with the single-rank run of the same model.
 
-    equivalence.py --build BUILD [--jobs N] [NAME...]
+    equivalence.py --build BUILD [--jobs N] [--optimize N] [NAME...]
 
 The loss of every step must agree within the first of TOLERANCES (relative), the gradient norm of every step within the second
 (relative), and every parameter after the last step within the third (relative L2). A name of the table, or a part of one, selects rows.
@@ -194,15 +194,15 @@ def train_program(program, text, steps, flags=()):
     return losses, norms, tensors.read(saved)[0]
 
 
-def train(build, scratch, name, model, options):
+def train(build, scratch, name, model, options, optimize):
     """Compiles a model of Inputs/ and trains it."""
-    program = programs.compile_model(build, os.path.join(HERE, "Inputs", model + ".json"), SHAPE + options, os.path.join(scratch, name))
+    program = programs.compile_model(build, os.path.join(HERE, "Inputs", model + ".json"), SHAPE + options, os.path.join(scratch, name), optimize)
     return train_program(program, os.path.join(scratch, "text"), STEPS)
 
 
-def train_single(build, scratch, model, precision):
+def train_single(build, scratch, model, precision, optimize):
     options = ["--ranks", "1", "--micro-batch", "8", "--precision", precision]
-    return train(build, scratch, f"single-{model}-{precision}", model, options)
+    return train(build, scratch, f"single-{model}-{precision}", model, options, optimize)
 
 
 def precision_of(options):
@@ -257,19 +257,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--jobs", type=int, default=2, help="layouts run at a time")
+    parser.add_argument("--optimize", type=int, default=0, help="what LLVM spends on their code, as ppc-compile takes it (0)")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     rows = [row for row in LAYOUTS if not arguments.names or any(name in row[0] for name in arguments.names)]
     if not rows:
         parser.error("no layout has such a name")
-    failed = 0
+    failed, level = 0, arguments.optimize
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         with open(os.path.join(scratch, "text"), "wb") as file:
             file.write(programs.english(20000))
         start = time.time()
         models = sorted({(model, precision_of(options)) for _, model, options in rows})
-        single = {key: pool.submit(train_single, arguments.build, scratch, *key) for key in models}
-        parallel = [(name, (model, precision_of(options)), pool.submit(train, arguments.build, scratch, name, model, options.split()))
+        single = {key: pool.submit(train_single, arguments.build, scratch, *key, level) for key in models}
+        parallel = [(name, (model, precision_of(options)), pool.submit(train, arguments.build, scratch, name, model, options.split(), level))
                     for name, model, options in rows]
         print(f"{'relative differences':35} {'loss':>9} {'gradient norm':>15} {'parameters':>12}")
         for (name, model, future), (_, _, options) in zip(parallel, rows):
@@ -277,8 +278,8 @@ def main():
                 found, expected, judged = future.result(), single[model].result(), ""
                 problems, (loss, norm, parameter) = compare(found, expected, model[1])
                 if problems and model[1] == "bf16":
-                    exact = train_single(arguments.build, scratch, model[0], "f32")
-                    wide = train(arguments.build, scratch, name + "-f32", model[0], in_f32(options.split()))
+                    exact = train_single(arguments.build, scratch, model[0], "f32", level)
+                    wide = train(arguments.build, scratch, name + "-f32", model[0], in_f32(options.split()), level)
                     problems, judged = judge_in_f32(found, expected, exact, wide), "  (judged by f32)"
                 print(f"{name:35} {loss:9.1e} {norm:15.1e} {parameter:12.1e}{judged if not problems else '  DIFFERS'}")
             except programs.Failed as failure:

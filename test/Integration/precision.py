@@ -29,7 +29,7 @@ def losses(build, scratch, family, precision):
     os.mkdir(folder)
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file)
-    program = programs.compile_model(build, folder, [*SHAPE, "--precision", precision], os.path.join(folder, "train"))
+    program = programs.compile_model(build, folder, [*SHAPE, "--precision", precision], os.path.join(folder, "train"), optimize=None)
     log = programs.train(program, os.path.join(scratch, "text"), STEPS, lr="3e-3", warmup="5", seed="1")
     return [line["loss"] for line in log]
 

@@ -448,9 +448,8 @@ bool Compilation::lowerTo(Emit last) {
 bool Compilation::writeObject(OutputFile &output) {
   Heartbeat::doing("machine code");
   Stopwatch watch;
-  if (llvm::Error error = output.write([&](raw_ostream &object) {
-        return options.target->writeObject(*module, manifest, options.processors, object);
-      }))
+  if (llvm::Error error = output.write(
+          [&](raw_ostream &object) { return options.target->writeObject(*module, manifest, options.code, object); }))
     return reportError(llvm::toString(std::move(error))), false;
   printTime("object", watch);
   return true;

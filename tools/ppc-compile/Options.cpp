@@ -151,6 +151,10 @@ cl::opt<std::string> target("target", cl::desc("Device family: host, or cuda for
 cl::opt<std::string> hostCpu("host-cpu",
                              cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
                              cl::value_desc("name"), cl::cat(outputCategory));
+IntegerOption optimize("optimize", within(0, 3),
+                       cl::desc("What LLVM spends on code for hosts: 0 (about three times as fast to compile; steps of "
+                                "models that are not small take longer) to 3 (default). Sums of f32 round differently"),
+                       cl::init(3), cl::cat(outputCategory));
 cl::opt<std::string>
     cudaArch("cuda-arch",
              cl::desc("Architectures of GPUs to generate kernels for, with commas between: sm_80, sm_90a, sm_100a "
@@ -335,6 +339,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   bool isCuda = *knownTarget == &cudaTarget();
   if (cl::opt<std::string> &other = isCuda ? hostCpu : cudaArch; other.getNumOccurrences())
     return {nullptr, usageError("--" + other.ArgStr + " has no meaning with --target=" + capabilities.name)};
+  if (isCuda && optimize.getNumOccurrences())
+    return {nullptr, usageError("--optimize has no meaning with --target=" + capabilities.name)};
   const std::string &processors = isCuda ? cudaArch : hostCpu;
   if (llvm::Error error = (*knownTarget)->checkProcessors(processors))
     return {nullptr, usageError("--" + (isCuda ? cudaArch : hostCpu).ArgStr + ": " + llvm::toString(std::move(error)))};
@@ -351,7 +357,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (cp.getNumOccurrences())
     options->cp = parts, options->context = context;
   options->target = *knownTarget;
-  options->processors = processorsOf(**knownTarget, processors);
+  options->code = {processorsOf(**knownTarget, processors), unsigned(optimize.getValue())};
   return {std::move(options), 0};
 }
 

@@ -43,7 +43,7 @@ struct CompileOptions {
   std::string planFile;
 
   TrainOptions train;
-  std::string processors; // as Target::writeObject
+  CodeOptions code;
   const Target *target = nullptr;
   bool check = false;
   int64_t checkSteps = 3;

@@ -176,7 +176,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     if (!compilation.lowerTo(Emit::LLVM))
       return false;
     auto print = options.emit == Emit::Ptx ? &Target::kernelText : &Target::kernelTable;
-    llvm::Expected<std::string> text = (options.target->*print)(compilation.getModule(), options.processors);
+    llvm::Expected<std::string> text = (options.target->*print)(compilation.getModule(), options.code.processors);
     return text ? writeText(*output, [&](raw_ostream &os) { os << *text; }) : fail(text.takeError());
   }
   if (options.emit == Emit::Traffic) {

@@ -18,6 +18,16 @@ struct ProgramTexts {
   const llvm::json::Object &mathematics; // what checkpoints compare (Analysis/Mathematics.h)
 };
 
+/// How the code of a program is generated.
+struct CodeOptions {
+  /// Of hosts a processor of LLVM's list (empty: that of the machine that compiles), of GPUs chips with commas between
+  /// (empty: all that PPC compiles for).
+  std::string processors;
+  /// What LLVM spends on code of hosts, as clang's -O: 0 (the fastest to compile) to 3. Sums round
+  /// differently.
+  unsigned optimize = 3;
+};
+
 /// One object of each, which lives as long as the program.
 class Target {
 public:
@@ -44,9 +54,8 @@ public:
   /// The processors to generate code for, as `writeObject` takes them, where programs are to run on devices of these
   /// architectures (Device::architecture); empty where that says nothing.
   virtual std::string processorsFor(ArrayRef<std::string> architectures) const;
-  /// The object file of a module that `addCodePasses` left. `processors`: of hosts one of LLVM's list (empty: that of
-  /// the machine that compiles), of GPUs chips with commas between (empty: all that PPC compiles for).
-  virtual llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,
+  /// The object file of a module that `addCodePasses` left.
+  virtual llvm::Error writeObject(ModuleOp module, StringRef description, const CodeOptions &options,
                                   raw_ostream &object) const = 0;
   /// The kernels of such a module as their assembler takes them, for each of the processors. Error: the target has
   /// none.

@@ -33,7 +33,7 @@ public:
   FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const override;
   llvm::Error checkProcessors(StringRef processors) const override;
   std::string processorsFor(ArrayRef<std::string> architectures) const override;
-  llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,
+  llvm::Error writeObject(ModuleOp module, StringRef description, const CodeOptions &options,
                           raw_ostream &object) const override;
   llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const override;
   llvm::Expected<std::string> kernelTable(ModuleOp module, StringRef processors) const override;
@@ -155,9 +155,9 @@ std::string CudaTarget::processorsFor(ArrayRef<std::string> architectures) const
   return llvm::join(chips, ",");
 }
 
-llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, StringRef processors,
+llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, const CodeOptions &options,
                                     raw_ostream &object) const {
-  llvm::Expected<SmallVector<cuda::Chip>> chips = chipsOf(processors);
+  llvm::Expected<SmallVector<cuda::Chip>> chips = chipsOf(options.processors);
   if (!chips)
     return chips.takeError();
   // PTX of the oldest chip is the only form that carries forward: that of an "a" runs on its own architecture alone.

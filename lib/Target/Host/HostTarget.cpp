@@ -29,9 +29,11 @@ public:
   llvm::Error checkProcessors(StringRef processor) const override {
     return hostTargetMachine(optionsFor(processor)).takeError();
   }
-  llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processor,
+  llvm::Error writeObject(ModuleOp module, StringRef description, const CodeOptions &options,
                           raw_ostream &object) const override {
-    return emitHostObject(module, description, optionsFor(processor), object);
+    HostTargetOptions host = optionsFor(options.processors);
+    host.optimize = options.optimize;
+    return emitHostObject(module, description, host, object);
   }
   llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const override {
     return ppc::findLinkTools(options);
