@@ -4,7 +4,8 @@
     equivalence.py --build BUILD [--jobs N] [--optimize N] [NAME...]
 
 The loss of every step must agree within the first of TOLERANCES (relative), the gradient norm of every step within the second
-(relative), and every parameter after the last step within the third (relative L2). A name of the table, or a part of one, selects rows.
+(relative), and every parameter after the last step within the third (relative L2). A name of the table selects its row, a part of names all that
+have it.
 In bf16 a sum in another order may round to another number, which later steps see, and how products round depends on the processor: a row
 in bf16 that exceeds the tolerances passes only if the same layout in f32 keeps those of f32, and in bf16 is at most twice as far from f32 as
 one rank in bf16.
@@ -260,7 +261,9 @@ def main():
     parser.add_argument("--optimize", type=int, default=0, help="what LLVM spends on their code, as ppc-compile takes it (0)")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    rows = [row for row in LAYOUTS if not arguments.names or any(name in row[0] for name in arguments.names)]
+    whole = {row[0] for row in LAYOUTS} & set(arguments.names)
+    parts = set(arguments.names) - whole
+    rows = [row for row in LAYOUTS if not arguments.names or row[0] in whole or any(part in row[0] for part in parts)]
     if not rows:
         parser.error("no layout has such a name")
     failed, level = 0, arguments.optimize
