@@ -43,6 +43,10 @@ FailureOr<ProgramChain> readProgramChain(ModuleOp module) {
         number = attribute.getInt();
     program.numbers.push_back(number);
   }
+  if (!program.isNumbered())
+    model.refusals.stages = "pipeline stages of ops without ppc.layer";
+  if (!recomputeLayers(program, Recompute::Full))
+    model.refusals.recompute = "recomputation of layers without ppc.layer";
   return program;
 }
 
@@ -153,9 +157,11 @@ void writeFactors(const ProgramChain &program, const OpCuts &cuts, ArrayRef<Stri
         continue;
       OpSharding sharding = OpSharding::uncut(op);
       for (auto [factor, list] : llvm::zip_equal(data.factors, sharding.axes))
-        if (factor.isData && !factor.needsReplication)
+        if (factor.isData && !factor.needsReplication) {
           for (StringRef axis : dataAxes)
             list.push_back(StringAttr::get(context, axis));
+          break; // an axis cuts one loop: of samples paired with each other, either
+        }
       for (auto [axis, factor] : llvm::enumerate(strategy.axes))
         if (factor >= 0)
           sharding.axes[factor].push_back(StringAttr::get(context, cuts.axes[axis].name));

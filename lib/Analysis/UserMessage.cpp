@@ -15,3 +15,12 @@ std::string mlir::ppc::userMessage(Diagnostic &diagnostic) {
   bool isWritten = op.starts_with("ppc.") && diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
   return isWritten ? text : message.str();
 }
+
+void mlir::ppc::keepFirstError(Diagnostic &diagnostic, std::string &error) {
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !error.empty())
+    return;
+  llvm::raw_string_ostream os(error);
+  if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    os << location.getFilename().getValue() << ":" << location.getLine() << ":" << location.getColumn() << ": ";
+  os << userMessage(diagnostic);
+}

@@ -74,7 +74,8 @@ std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
 std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {
   if (report.tuning.isAny())
     return tuningText(report.tuning);
-  return lackedBy(*report.target, report.model, layout);
+  std::string part = report.refusals.of(layout, report.job.globalBatch);
+  return part.empty() ? lackedBy(*report.target, report.model, layout) : part;
 }
 
 std::string mlir::ppc::assumptionText(const PlanReport &report) {

@@ -42,7 +42,7 @@ MAY_USE = {
     "tools/ppc-opt": ["Init", "Support"],
     "tools/ppc-compile": ["Init", "Phases", "Target", "TargetCapabilities", "Planning", "Codegen", "Equivalence", "Import/*", "Transforms/Plan", "Analysis", "Cluster", "dialects/*", "Support"],
     "tools/ppc-plan": ["Reporting", "TargetCapabilities", "Planning", "Simulation", "CostModel", "Model", "Cluster", "Scheduling", "Support"],
-    "tools/ppc-plan/modules": ["tools/ppc-plan", "Import/*", "Transforms/Contracts", "Analysis", "dialects/*", "Planning", "Support"],
+    "tools/ppc-plan/modules": ["tools/ppc-plan", "Import/*", "Phases", "Transforms/Contracts", "Analysis", "dialects/*", "Planning", "Support"],
     "tools/ppc-bench": ["Reporting", "KernelModel", "Model", "Cluster", "Support", "runtime/*"],  # it measures what programs run
     "runtime/include": [],
     "runtime/core": ["runtime/include"],  # any kind of device, any transport

@@ -14,6 +14,7 @@
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/Phases/TargetPhases.h"
+#include "ppc/Phases/TrainRefusals.h"
 #include "ppc/Support/Heartbeat.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
@@ -260,8 +261,13 @@ bool Compilation::searchPlan(int64_t ranks) {
   plan.recompute = options.recompute;
   plan.offload = options.offload;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
+  ProgramRefusals refusals;
+  if (StringRef(options.model).ends_with(".mlir")) { // what is imported is known to train
+    refusals = trainRefusals(*module);
+    refusals.model.clear(); // the train phase says it
+  }
   if (!setPlan("search", [&](OpPassManager &pm) {
-        pm.addPass(createSearchPlanPass(plan));
+        pm.addPass(createSearchPlanPass(plan, refusals));
         pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster}));
       }))
     return false;

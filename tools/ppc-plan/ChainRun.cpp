@@ -115,7 +115,10 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, Out
   request.base = input.base;
   request.target = options.programs;
   if (const TargetCapabilities *target = options.programs)
-    request.refuse = [target](const ParallelLayout &layout) { return lackedAroundOps(*target, layout); };
+    request.refuse = [target, &module](const ParallelLayout &layout) {
+      std::string part = module.chain.refusals.of(layout, module.chain.batch);
+      return part.empty() ? lackedAroundOps(*target, layout) : part;
+    };
   request.constraints = input.constraints;
   request.cuts = input.cuts;
   request.memoryLimit = Bytes(options.memory);

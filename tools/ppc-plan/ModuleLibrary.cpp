@@ -8,6 +8,7 @@
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Analysis/UserMessage.h"
 #include "ppc/Import/HuggingFace.h"
+#include "ppc/Phases/TrainRefusals.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -16,16 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::ppc;
-
-/// The first error as `FILE:LINE:COLUMN: message`.
-static void describe(Diagnostic &diagnostic, std::string &error) {
-  if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !error.empty())
-    return;
-  llvm::raw_string_ostream os(error);
-  if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-    os << location.getFilename().getValue() << ":" << location.getLine() << ":" << location.getColumn() << ": ";
-  os << userMessage(diagnostic);
-}
 
 /// Sizes that names of dimensions suggest must do the work that the program does.
 static std::string mismatch(const ModelShape &shape, const TrainingJob &job, const TemplateChain &chain) {
@@ -64,7 +55,7 @@ static bool readModel(const char *file, const TrainingJob &asked, ModuleModel &m
   DialectRegistry registry;
   registry.insert<PpcDialect, func::FuncDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { describe(diagnostic, error); });
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { keepFirstError(diagnostic, error); });
   OwningOpRef<ModuleOp> module = readFile(file, asked, context, error);
   if (!module)
     return false;
@@ -76,6 +67,8 @@ static bool readModel(const char *file, const TrainingJob &asked, ModuleModel &m
   if (failed(program))
     return false;
   model.chain = std::move(program->model);
+  if (llvm::StringRef(file).ends_with(".mlir")) // what is imported is known to train
+    model.chain.refusals.addOf(trainRefusals(*module));
   if (!module->getSymName())
     model.chain.name = llvm::sys::path::stem(file).str();
   model.precision = program->precision;

@@ -256,7 +256,8 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
   std::function<std::string(const ParallelLayout &)> refuse;
   if (const TargetCapabilities *target = options.programs)
     refuse = [target, &input](const ParallelLayout &layout) {
-      return lackedBy(*target, input.model, layout, input.job.sequence);
+      std::string part = input.module ? input.module->chain.refusals.of(layout, input.job.globalBatch) : "";
+      return part.empty() ? lackedBy(*target, input.model, layout, input.job.sequence) : part;
     };
   if (input.software)
     refuse = [&input](const ParallelLayout &layout) { return lackingPart(*input.software, input.model, layout); };
@@ -374,6 +375,8 @@ int mlir::ppc::plan(const PlanOptions &options, OutputFile &output) {
   llvm::Expected<PlanInput> input = readInput(options, /*needsShape=*/false);
   if (!input)
     return fail(input.takeError());
+  if (input->module && options.programs && !input->module->chain.refusals.model.empty())
+    return fail(input->module->chain.refusals.model);
   if (input->module && (!input->module->shape || !input->cuts.empty()))
     return planChain(options, *input, output);
   if (!input->job.sequence || !input->job.globalBatch)
@@ -387,6 +390,8 @@ int mlir::ppc::plan(const PlanOptions &options, OutputFile &output) {
   if (!report)
     return fail(report.takeError());
   report->assumesStack = options.assumesStack;
+  if (input->module)
+    report->refusals = input->module->chain.refusals;
   if (report->plans.empty() && report->search.infeasibility)
     return reportInfeasible(options, *report, output);
   if (report->plans.empty())

@@ -6,6 +6,7 @@
 #include "ppc/CostModel/PredictionInterval.h"
 #include "ppc/Planning/FineTuning.h"
 #include "ppc/Planning/PlanSearch.h"
+#include "ppc/Planning/ProgramRefusals.h"
 #include "ppc/Target/TargetCapabilities.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
@@ -70,6 +71,7 @@ struct PlanReport {
   std::vector<ReportedPlan> plans;            // best first
   PlanSearchResult search;                    // its plans are those above
   FineTuning tuning;
+  ProgramRefusals refusals;        // of a model in MLIR
   double trained = 0;              // elements that change
   std::vector<TuningPhase> phases; // empty: the step is the training alone
 };

@@ -31,7 +31,9 @@ std::string mlir::ppc::lackedAroundOps(const TargetCapabilities &target, const P
 }
 
 std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ChainModel &model, const ChainPlan &plan) {
-  std::string part = lackedAroundOps(target, plan.layout);
+  std::string part = model.refusals.of(plan.layout, model.batch);
+  if (part.empty())
+    part = lackedAroundOps(target, plan.layout);
   return part.empty() ? lackedBy(target, model, plan.cuts()) : part;
 }
 

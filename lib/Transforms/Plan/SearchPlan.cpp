@@ -27,6 +27,8 @@ std::string summary(const Plan &plan) {
 
 struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
   using SearchPlanPassBase::SearchPlanPassBase;
+  SearchPlanPass(const SearchPlanPassOptions &options, ProgramRefusals refusals)
+      : SearchPlanPassBase(options), refusals(std::move(refusals)) {}
 
   void runOnOperation() override {
     llvm::Expected<const TargetCapabilities *> found = findTargetCapabilities(target);
@@ -60,6 +62,7 @@ private:
   LogicalResult reportInfeasible(const PlanSearchResult &result);
 
   const TargetCapabilities *capabilities = nullptr;
+  ProgramRefusals refusals;
 };
 
 llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
@@ -149,12 +152,10 @@ LogicalResult SearchPlanPass::searchOps() {
   request.memoryLimit = Bytes(memory);
   request.target = capabilities;
   request.timeTolerance = indistinctTimes;
+  program->model.refusals.addOf(refusals);
   request.refuse = [&](const ParallelLayout &layout) {
-    if (layout.pp > 1 && !program->isNumbered())
-      return std::string("pipeline stages of ops without ppc.layer");
-    if (layout.recompute != Recompute::None && !recomputeLayers(*program, layout.recompute))
-      return std::string("recomputation of layers without ppc.layer");
-    return lackedAroundOps(*capabilities, layout);
+    std::string part = program->model.refusals.of(layout, program->model.batch);
+    return part.empty() ? lackedAroundOps(*capabilities, layout) : part;
   };
   if (llvm::Error error = readPins(request.constraints))
     return refuse(std::move(error));
@@ -200,6 +201,10 @@ FailureOr<ParallelLayout> SearchPlanPass::decide() {
   PlanRequest request = inputs->request();
   request.memoryLimit = Bytes(memory);
   request.timeTolerance = indistinctTimes;
+  request.refuse = [&, byTarget = request.refuse](const ParallelLayout &layout) {
+    std::string part = refusals.of(layout, request.job.globalBatch);
+    return part.empty() ? byTarget(layout) : part;
+  };
   if (llvm::Error error = readPins(request.constraints))
     return getOperation().emitError() << withoutKind(std::move(error));
   llvm::Expected<PlanSearchResult> result = searchPlan(request);
@@ -251,4 +256,9 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
 }
 
 } // namespace
+
+std::unique_ptr<Pass> createSearchPlanPass(const SearchPlanPassOptions &options, ProgramRefusals refusals) {
+  return std::make_unique<SearchPlanPass>(options, std::move(refusals));
+}
+
 } // namespace mlir::ppc

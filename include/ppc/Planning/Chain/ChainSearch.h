@@ -14,6 +14,7 @@
 #include "ppc/Planning/Chain/TemplateProgram.h"
 #include "ppc/Planning/Chain/TemplateSearch.h"
 #include "ppc/Planning/PlanSearch.h"
+#include "ppc/Planning/ProgramRefusals.h"
 
 namespace mlir::ppc {
 
@@ -25,7 +26,8 @@ struct ChainModel {
     int templateIndex = 0, value = 0, dim = 0;
   };
   std::vector<BatchDimension> batchDimensions;
-  int64_t batch = 1; // samples per step; 1 where nothing is counted
+  int64_t batch = 1;        // samples per step; 1 where nothing is counted
+  ProgramRefusals refusals; // as far as who made the model asked for them
 
   /// Template of every layer, segments spelled out.
   std::vector<int> layers() const;

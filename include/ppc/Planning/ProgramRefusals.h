@@ -1,0 +1,28 @@
+// Why ppc-compile makes no program of a model, or of some layouts of it, whatever ops their plans cut.
+#ifndef PPC_PLANNING_PROGRAMREFUSALS_H
+#define PPC_PLANNING_PROGRAMREFUSALS_H
+
+#include "ppc/CostModel/ParallelLayout.h"
+
+#include <string>
+
+namespace mlir::ppc {
+
+/// The passes' first errors, `FILE:LINE:COLUMN: message`, or the reason in words; "" where nothing is refused.
+struct ProgramRefusals {
+  std::string model;        ///< under every plan
+  std::string microBatches; ///< with more than one micro-batch
+  std::string slices;       ///< under schedules that cut sequences into slices
+  std::string stages;       ///< with more than one pipeline stage
+  std::string recompute;    ///< where whole layers or attention are computed again
+
+  /// Keeps its own reasons where both have one.
+  void addOf(const ProgramRefusals &other);
+  /// What is refused of a plan of `batch` samples per step, as a part of a sentence: "several micro-batches (...)"; ""
+  /// where nothing is.
+  std::string of(const ParallelLayout &layout, int64_t batch) const;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_PLANNING_PROGRAMREFUSALS_H
