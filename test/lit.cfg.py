@@ -1,5 +1,5 @@
 # lit configuration: which files are tests, which programs they find, which features are on.
-# Features below say which programs this machine has, for REQUIRES (docs/Testing.md, Rules).
+# Features below say which programs this machine has, for REQUIRES (docs/internals/Testing.md, Rules).
 import os
 import shutil
 

@@ -58,7 +58,7 @@ FailureOr<DeviceCode> encodeActions(ppcrt::ProgramOp program, ppcrt::DeviceOp de
 /// Writes an array's items: `[what, stream, number, micro-batch, after...]`, where `after` has a distance for an end,
 /// and
 /// `[distance, token]` for an early token; and for `count` times the same items, each time for micro-batches that are
-/// `step` later, `{"repeat": count, "step": step, "actions": [...]}` (docs/Runtime.md).
+/// `step` later, `{"repeat": count, "step": step, "actions": [...]}` (docs/internals/Runtime.md).
 void writeActionCode(const ActionCode &actions, llvm::json::OStream &out);
 
 } // namespace mlir::ppc

@@ -1,7 +1,7 @@
-// What one rank of a compiled program holds in its arena (docs/CostModel.md, Memory): the values that backward reads,
-// each once and as wide as ppc-lower-precision leaves it, in the slot of its micro-batch, and the scratch of backward.
-// Replaces the `saved` of ops and the workspace of layer programs for stacks with `arena`. Bytes of what is not known
-// op by op (experts, latent projections) stay as their builders say.
+// What one rank of a compiled program holds in its arena (docs/internals/CostModel.md, Memory): the values that
+// backward reads, each once and as wide as ppc-lower-precision leaves it, in the slot of its micro-batch, and the
+// scratch of backward. Replaces the `saved` of ops and the workspace of layer programs for stacks with `arena`. Bytes
+// of what is not known op by op (experts, latent projections) stay as their builders say.
 #ifndef PPC_LIB_COSTMODEL_ARENAMEMORY_H
 #define PPC_LIB_COSTMODEL_ARENAMEMORY_H
 

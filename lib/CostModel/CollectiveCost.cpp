@@ -102,7 +102,7 @@ static Crossings crossingsOf(const Levels &levels, const GroupPlacement &placeme
 }
 
 // What rings, trees and exchanges of a collective library have in common on every interconnect that was measured;
-// fitted together with the constants of the presets (docs/CostModel.md).
+// fitted together with the constants of the presets (docs/internals/CostModel.md).
 constexpr double rampExponent = 0.66;   // of LinkRate::ramp
 constexpr double lowLatencyHop = 0.87;  // hop of the low-latency protocol, in hops of the full-rate one
 constexpr double lowLatencyRate = 0.52; // its rate; it has no ramp

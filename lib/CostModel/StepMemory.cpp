@@ -30,8 +30,8 @@ Bytes mlir::ppc::keptStageOutputs(const PricingContext &context) {
                (layout.sequenceParallel ? double(layout.tp) : 1));
 }
 
-/// Communicators of a rank of a compiled program (docs/Runtime.md): one for each group of several ranks, and one for
-/// each neighbouring stage and direction.
+/// Communicators of a rank of a compiled program (docs/internals/Runtime.md): one for each group of several ranks, and
+/// one for each neighbouring stage and direction.
 static double communicators(const ParallelLayout &layout, int64_t stage) {
   int64_t groups = 0;
   for (int64_t size : {layout.tp, layout.cp, layout.dataRanks(), layout.ep})

@@ -1,5 +1,5 @@
 // One transformer layer on one rank. Bytes per element follow from what each kernel reads and writes in bf16 (2 bytes);
-// docs/CostModel.md has the table.
+// docs/internals/CostModel.md has the table.
 #include "TransformerLayer.h"
 #include "ArenaMemory.h"
 #include "CompiledState.h"

@@ -74,7 +74,7 @@ private:
 
 } // namespace
 
-/// As rings do it; docs/Emulation.md.
+/// As rings do it; docs/guide/Emulate.md.
 static WireUse wireUse(const GroupCall &call, size_t members) {
   double n = double(members), bytes = call.block.value;
   switch (call.kind) {

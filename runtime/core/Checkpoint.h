@@ -1,6 +1,6 @@
 // A checkpoint on disk: a folder step-00000042 with one safetensors file for each rank that wrote it and
 // checkpoint.json. What is stored are blocks of logical tensors, so any layout can read what any other has written.
-// docs/Checkpoints.md describes the form.
+// docs/guide/Checkpoints.md describes the form.
 #pragma once
 
 #include "runtime/core/Manifest.h"

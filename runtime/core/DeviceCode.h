@@ -1,5 +1,5 @@
 // The routines of a program for GPUs as data: bodies, which are lists of what is issued one after the other, and the
-// kernels and constants that these use. docs/Runtime.md describes the JSON form.
+// kernels and constants that these use. docs/internals/Runtime.md describes the JSON form.
 #pragma once
 
 #include "runtime/core/Transport.h"

@@ -1,5 +1,5 @@
 // What `--emulate FILE` asks for: links of given rates, and bodies that take given times, so that ranks on one machine
-// run as they would on many. docs/Emulation.md describes the file.
+// run as they would on many. docs/guide/Emulate.md describes the file.
 #pragma once
 
 #include "runtime/core/Manifest.h"

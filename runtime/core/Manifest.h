@@ -1,6 +1,6 @@
 // The program's manifest as data: everything the runtime knows of a compiled program besides its functions. Reading it
-// checks it completely, so the rest of the runtime may rely on the invariants stated here. docs/Runtime.md describes
-// the JSON form.
+// checks it completely, so the rest of the runtime may rely on the invariants stated here. docs/internals/Runtime.md
+// describes the JSON form.
 #pragma once
 
 #include "runtime/core/Block.h"

@@ -1,5 +1,5 @@
 // What a run is: by it a checkpoint tells whether a program goes on with the run that wrote it, or would be another one
-// though all shapes agree. Names and values are for people; docs/Checkpoints.md lists them.
+// though all shapes agree. Names and values are for people; docs/guide/Checkpoints.md lists them.
 #pragma once
 
 #include "runtime/core/JsonValue.h"

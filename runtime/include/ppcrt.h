@@ -58,8 +58,9 @@ typedef struct {
 
 // The one symbol of a compiled object, named `ppc_program`. Everything it points to has static lifetime.
 typedef struct {
-  uint32_t abi_version;       // PPCRT_ABI_VERSION of the compiler that wrote it
-  const char *manifest;       // JSON, UTF-8, not necessarily terminated by a zero byte; docs/Runtime.md describes it
+  uint32_t abi_version; // PPCRT_ABI_VERSION of the compiler that wrote it
+  const char
+      *manifest; // JSON, UTF-8, not necessarily terminated by a zero byte; docs/internals/Runtime.md describes it
   uint64_t manifest_size;     // bytes
   const ppcrt_entry *entries; // none where manifest["target"] is no host: its routines are bodies of manifest["code"]
   uint64_t entry_count;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a program for each capability that layouts have, and prints the table of docs/Capabilities.md.
+"""Runs a program for each capability that layouts have, and prints the table of docs/reference/Capabilities.md.
 
     capabilities.py --build BUILD [--target host|cuda] [--steps N] [--jobs N] [--rows] [NAME...]
 

@@ -8,7 +8,7 @@ differ is noted, and the same run says nothing.
 Each pair draws a model, trains it for a step with a checkpoint, changes one thing (of the model, the optimizer, the layout, the
 data, the command line) and goes on. Programs are compiled once for all pairs that need them. A thing of `REFUSED` must end the
 run with status 1 and name what differs, with --resume-anyway go on and say what it ignores; a thing of `NOTED` must go on with
-a note that names it; one of `SILENT` must go on and say nothing. The list of the three kinds is that of docs/Checkpoints.md.
+a note that names it; one of `SILENT` must go on and say nothing. The list of the three kinds is that of docs/guide/Checkpoints.md.
 """
 import argparse
 import collections

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what the planner prices of compiled programs with what they do: the rows of both ledgers (docs/Ledger.md).
+"""Compares what the planner prices of compiled programs with what they do: the rows of both ledgers (docs/internals/Ledger.md).
 
     ledger.py --build BUILD [--target host|cuda] [--random N] [--searches N] [--seed S] [--verbose] [NAME...]
 
@@ -41,14 +41,14 @@ DEPTH_CASES = ["--tp 4 --tp-depth 2 --micro-batch 2 --pp 2 --recompute full", "-
                "--dp 2 --zero 2 --tp 4 --tp-depth 2 --micro-batch 1 --recompute selective", "--dp 2 --zero 1 --tp 4 --tp-depth 4 --micro-batch 1",
                "--dp 4 --zero 3 --gradient-group 2 --parameter-group 2 --tp 4 --tp-depth 2 --micro-batch 1",
                "--dp 2 --tp 4 --tp-depth 2 --pp 2 --schedule zb1p --zero 1 --micro-batch 1"]
-# Of models without learned positions besides, whose gradient is summed before it is one of the table (docs/Ledger.md).
+# Of models without learned positions besides, whose gradient is summed before it is one of the table (docs/internals/Ledger.md).
 SHARDED_CASES = ["--dp 4 --zero 2 --gradient-group 2 --micro-batch 1", "--dp 4 --zero 3 --gradient-group 1 --micro-batch 1 --pp 2",
                  "--dp 4 --tp 2 --sp=on --zero 3 --gradient-group 2 --parameter-group 2 --micro-batch 1",
                  "--dp 4 --zero 3 --gradient-group 2 --micro-batch 1 --recompute full", "--dp 4 --zero 3 --parameter-group 2 --micro-batch 1",
                  "--dp 8 --zero 3 --shard-group 4 --gradient-group 2 --parameter-group 2 --micro-batch 1",
                  "--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zero 3 --pp 2 --micro-batch 1 --schedule zb1p",
                  "--dp 3 --zero 3 --tp 2 --micro-batch 1 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-rows 2 --sp=on --micro-batch 1"]
-# Of the cases above those in which something is known to differ (docs/Ledger.md): run where a name selects them.
+# Of the cases above those in which something is known to differ (docs/internals/Ledger.md): run where a name selects them.
 HYBRID, TENSORS = SHARDED_CASES[5], SHARDED_CASES[2]
 KNOWN = {*((model, HYBRID) for model in ("bloom", "gemma", "qwen2", "tied", "deepseek-v3")), ("deepseek-v3", TENSORS), ("rope-scaling", TENSORS),
          ("deepseek-v3", SHARDED_CASES[4]), ("gpt-neox", SHARDED_CASES[3])}

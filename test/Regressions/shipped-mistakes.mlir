@@ -1,5 +1,5 @@
 // More mistakes that parallel frameworks have shipped since those of test/Transforms/Contracts/verify-equivalence-invalid.mlir were
-// written down (docs/SilentBugs.md): one per program, each refused at the op that makes it.
+// written down (docs/internals/SilentBugs.md): one per program, each refused at the op that makes it.
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence --verify-diagnostics
 
 // A group of one rank: its "sum" is added to what it is a sum of, which doubles the gradient.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds docs/Limits.md and include/ppc/Support/Limits.h equal: the same names, each with the same number."""
+"""Holds docs/reference/Limits.md and include/ppc/Support/Limits.h equal: the same names, each with the same number."""
 import os
 import re
 import sys
@@ -32,7 +32,7 @@ def page_numbers(text):
 def main():
     with open(os.path.join(ROOT, "include/ppc/Support/Limits.h"), encoding="utf-8") as file:
         header = header_numbers(file.read())
-    with open(os.path.join(ROOT, "docs/Limits.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs/reference/Limits.md"), encoding="utf-8") as file:
         page = page_numbers(file.read())
     wrong = [f"{name}: {header.get(name, 'missing')} in Limits.h, {page.get(name, 'missing')} in Limits.md" for name in sorted({*header, *page})
              if header.get(name) != page.get(name)]

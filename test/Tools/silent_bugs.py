@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks that each row of docs/SilentBugs.md names tests that are there, hold the quoted words, and are run by the suite.
+"""Looks that each row of docs/internals/SilentBugs.md names tests that are there, hold the quoted words, and are run by the suite.
 
     silent_bugs.py [--self-test]
 """
@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
-PAGE = os.path.join(ROOT, "docs", "SilentBugs.md")
+PAGE = os.path.join(ROOT, "docs/internals/SilentBugs.md")
 TEST = re.compile(r"`(test/[^`]+)` \"([^\"]+)\"")
 
 
@@ -58,7 +58,7 @@ def main():
     with open(PAGE) as file:
         found, rows = problems_of(file.read(), ROOT)
     for problem in found:
-        print(f"docs/SilentBugs.md:{problem}")
+        print(f"docs/internals/SilentBugs.md:{problem}")
     print(f"{rows} mistakes have tests" if not found else f"{len(found)} problems")
     sys.exit(1 if found or not rows else 0)
 

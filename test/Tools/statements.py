@@ -42,10 +42,10 @@ def check_families(scratch):
         file.write('{"architectures": ["NoneForCausalLM"]}')
     supported = set(re.findall(r"\w+(?:ForCausalLM|LMHeadModel)", refusal(model, "--seq-len", "8", "--global-batch", "1"))) - {"NoneForCausalLM"}
     expect(supported, "the error for an unknown architecture names those that are supported")
-    listed = re.search(r"a folder that holds one: (.*?)\. An architecture", page("docs/GettingStarted.md"), re.S)
+    listed = re.search(r"a folder that holds one: (.*?)\. An architecture", page("docs/guide/GettingStarted.md"), re.S)
     names = set(re.split(r",\s+", listed[1])) if listed else set()
     expect(names == {FAMILIES.get(each, each) for each in supported},
-           f"docs/GettingStarted.md lists the families that are read: it says {sorted(names)}, read are {sorted(supported)}")
+           f"docs/guide/GettingStarted.md lists the families that are read: it says {sorted(names)}, read are {sorted(supported)}")
 
 
 def check_target():
@@ -80,11 +80,11 @@ def check_features():
 
 
 def check_precision():
-    missing = re.search(r"Not yet run:.*?\.", page("docs/Layouts.md"), re.S)[0]
+    missing = re.search(r"Not yet run:.*?\.", page("docs/guide/Layouts.md"), re.S)[0]
     config = os.path.join(SOURCE, "test/Integration/Inputs/even.json")
     for precision, said in (("bf16", "bf16"), ("fp16", "fp16"), ("fp8", "fp8")):
         refused = bool(refusal(config, "--seq-len", "16", "--global-batch", "4", "--precision", precision, "--emit=model", "-o", os.devnull))
-        expect(refused == (said in missing), f"docs/Layouts.md says whether programs run products in {said}")
+        expect(refused == (said in missing), f"docs/guide/Layouts.md says whether programs run products in {said}")
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renews what the commands of docs/Answers.md print there.
+"""Renews what the commands of docs/guide/Recipes.md print there.
 
 Each block of commands is run, and of each command's output the heading, the table of plans, phases of fine-tuning and errors are
 kept. Without --write prints them with the seconds that each command took.
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
-PAGE = os.path.join(ROOT, "docs/Answers.md")
+PAGE = os.path.join(ROOT, "docs/guide/Recipes.md")
 BLOCKS = re.compile(r"```sh\n(?P<commands>.*?)```\n\n```text\n(?P<output>.*?)```\n", re.S)
 # Lines of the output that are shown: all but what the numbers count and where the time goes.
 DROPPED = ("MFU: ", "HFU: ", "stack ppc is", "where the time goes", "no layout of the space", "ppc-compile 1:", "plans: ", "nobody said", "~ no step", "note: by closed formulas")

@@ -7,9 +7,12 @@ PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must
 ```text block right after a run block is what the block prints: `...` in it stands for anything, a number for any number. A block after the comment
 <!-- from: PATH --> quotes a file: its lines must be in the file, in this order; `...` skips lines.
 
+Links must lead to files and headings that exist, and so must the pages that sources and tests name.
+
 With --times, the seconds of the processor that each block takes are listed.
 
 usage: check-docs.py --build BUILD [--list] [--times] [PAGE...]
+       check-docs.py --links [PAGE...]
 """
 import argparse
 import os
@@ -77,13 +80,55 @@ def quotes(page):
     return problems
 
 
-def links(page):
-    """Problems of links to files of the project."""
+def prose(page):
+    """A page without its fenced blocks."""
     with open(page, encoding="utf-8") as file:
-        text = re.sub(r"```.*?```", "", file.read(), flags=re.S)
-    folder = os.path.dirname(page)
-    broken = [target for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", text) if not os.path.exists(os.path.join(folder, target))]
-    return [f"{os.path.relpath(page, ROOT)}: the link to {target} leads nowhere" for target in broken]
+        return re.sub(r"^```.*?^```$", "", file.read(), flags=re.S | re.M)
+
+
+def anchors(page):
+    """The anchors that a page's headings make, as GitHub makes them."""
+    found = set()
+    for heading in re.findall(r"^#+ +(.*?) *$", prose(page), re.M):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        again = sum(bool(re.fullmatch(re.escape(anchor) + r"(-\d+)?", each)) for each in found)
+        found.add(f"{anchor}-{again}" if again else anchor)
+    return found
+
+
+def links(page):
+    """Problems of links to files of the project and to headings in them."""
+    folder, name, problems = os.path.dirname(page), os.path.relpath(page, ROOT), []
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", prose(page)):
+        path = os.path.join(folder, target) if target else page
+        if not os.path.exists(path):
+            problems.append(f"{name}: the link to {target} leads nowhere")
+        elif anchor and path.endswith(".md") and anchor not in anchors(path):
+            problems.append(f"{name}: {target or 'the page'} has no heading #{anchor}")
+    return problems
+
+
+PAGE_NAME = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md\b")
+# Files that quote the pages of other projects.
+OTHERS_PAGES = ("test/Accuracy/measured/", "docs/performance/heldout.md")
+
+
+def sources():
+    """Problems of the pages that sources, tests and scripts name."""
+    problems = []
+    for top in ("dialects", "docs", "include", "lib", "runtime", "test", "tools", "README.md", "CMakeLists.txt"):
+        top = os.path.join(ROOT, top)
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names] if os.path.isdir(top) else [top]
+        for path in paths:
+            name = os.path.relpath(path, ROOT)
+            if name.startswith(OTHERS_PAGES) or not name.endswith((".md", ".h", ".cpp", ".td", ".py", ".sh", ".test", ".mlir", ".yaml", ".txt")):
+                continue
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            problems += [f"{name}: there is no page {page}" for page in sorted(set(PAGE_NAME.findall(text)))
+                         if not os.path.exists(os.path.join(ROOT, page))]
+    return problems
 
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -149,12 +194,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", help="build folder; its bin/ is put on PATH")
     parser.add_argument("--list", action="store_true", help="only list the command blocks")
+    parser.add_argument("--links", action="store_true", help="run no command: check links, quotes and the pages that sources name")
     parser.add_argument("--times", action="store_true", help="list the seconds of the processor that each block takes")
     parser.add_argument("pages", nargs="*", help="pages; all of docs/ and README.md when none is given")
     arguments = parser.parse_args()
     pages = arguments.pages or [os.path.join(ROOT, "README.md")] + sorted(
         os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, "docs")) for name in names if name.endswith(".md"))
-    problems, count, times = [], 0, []
+    problems, count, times = sources() if arguments.links or not arguments.pages else [], 0, []
     for page in pages:
         page_blocks = blocks(page)
         problems += quotes(page) + links(page)
@@ -162,7 +208,7 @@ def main():
         if arguments.list:
             for block in page_blocks:
                 print(f"{os.path.relpath(page, ROOT)}:{block.line}: {'run' if block.reason is None else 'not run: ' + block.reason}")
-        else:
+        elif not arguments.links:
             if not arguments.build:
                 parser.error("--build is needed to run commands")
             problems += run_page(page, page_blocks, os.path.realpath(arguments.build), times)

@@ -8,7 +8,7 @@
 Each key of each configuration class is taken away and set to other values, alone and with the keys that it acts with
 (tools/dev/key_sweep/cases.py). PPC must give the loss within 1e-5 and the gradients within 1e-4 of the reference, or refuse
 the file by the name of a key that was changed. The environment, about 6 GB of packages outside of the repository, is made by
-the first run; BUILD needs the target ppc-import-values. docs/Models.md says how the table is used.
+the first run; BUILD needs the target ppc-import-values. docs/guide/Models.md says how the table is used.
 """
 import argparse
 import collections

@@ -115,7 +115,7 @@ void setDevice(Device &device, const Measurements &all) {
 /// two measures has less of what else runs on the machine.
 void setNetwork(ClusterLevel &level, const Measurements &all, double count, double turns) {
   auto time = [&](llvm::StringRef name) { return std::min(all.time(name).seconds, all.time(name).processor * turns); };
-  // What is left of a ring of this many ranks (docs/CostModel.md), and its two rounds.
+  // What is left of a ring of this many ranks (docs/internals/CostModel.md), and its two rounds.
   double share = 1 - 0.54 / count, wire = 2 * (count - 1) / count;
   double small = time("all-reduce 64 B"), large = time("all-reduce 8388608 B");
   level.constants.floor = Seconds(small / 2);

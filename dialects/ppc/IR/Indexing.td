@@ -47,7 +47,7 @@ def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
     pairs as in Hugging Face's LLaMA); the other elements stay. `interleaved`: the pairs are (2i, 2i + 1). `inverse` rotates
     backwards. With `positions`, the op holds one block of them, which begins where the block does; past the block's extent the result is
     zero. C1: rank at least 3. C2: the rotated elements lie within the last dimension. C3: `start` is not negative. C4: the last
-    position is no greater than a sequence may be long (docs/Limits.md).
+    position is no greater than a sequence may be long (docs/reference/Limits.md).
 
     Example: `%y = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>`
   }];

@@ -16,7 +16,7 @@ def PpcRt_Dialect : Dialect {
     bufferization turns one form into the other.
 
     Ops that communicate name a `ppcrt.group` of the module. The program of all devices, what lies in their memory and what they do
-    in a step, is a `ppcrt.program` (docs/Program.md).
+    in a step, is a `ppcrt.program` (docs/internals/Program.md).
   }];
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::ppc::PpcDialect"];

@@ -39,13 +39,13 @@ def PpcRt_ProgramOp : PpcRt_Op<"program", [
     functions of the module; everything else is inside. `copies` of the model share the micro-batches: each works on as many of
     them, in chunks and with parameters of its own, as schedules in both directions have it.
 
-    C1: there is at least one micro-batch, and no more than a step may have sequences (docs/Limits.md). C2: the first axis of the grid is "pp". C3: there is one device for each of its
+    C1: there is at least one micro-batch, and no more than a step may have sequences (docs/reference/Limits.md). C2: the first axis of the grid is "pp". C3: there is one device for each of its
     coordinates, in order. C4: nothing but devices and messages is inside. C5: there is at least one copy, and
     their number divides that of the micro-batches. C6: actions name routines, streams, buffers, messages and groups that are there and, for a
     message, at this end; micro-batches exist, and are said where a buffer has slots; blocks of a collective fit its ranks; tokens are of the
     same step, and stand for what the code reaches. Passes trust that.
 
-    What time means is checked by `ppc-verify-program` (docs/Program.md).
+    What time means is checked by `ppc-verify-program` (docs/internals/Program.md).
 
     Lifespan: created by `ppc-split-stages`, completed by `ppc-apply-schedule` (streams, actions) and `ppc-assign-arena`
     (offsets); the manifest is written from it.
@@ -88,7 +88,7 @@ def PpcRt_DeviceOp : PpcRt_Op<"device", [
     Holds streams, buffers, routines, and at most one `ppcrt.step` and one `ppcrt.evaluate`. `arena` is how many bytes of memory a
     rank needs for all buffers of the device's own memory.
 
-    C1: nothing else is inside. C2: at most one step and one evaluation. C3: the arena is not negative and within docs/Limits.md.
+    C1: nothing else is inside. C2: at most one step and one evaluation. C3: the arena is not negative and within docs/reference/Limits.md.
 
     Example: `ppcrt.device @device0 at 0 arena 4096 { ppcrt.stream @compute }`
   }];
@@ -140,7 +140,7 @@ def PpcRt_BufferOp : PpcRt_Op<"buffer", [Symbol, HasParent<"DeviceOp">]> {
     C6: scratch is bytes. C7: places come with slots, are as many as the program has micro-batches, and each is one of the slots.
     C8: what shares has places, as has the buffer that it shares; that is of the same device and memory, shares no other one, and has as
     many slots of as many bytes (of a program, which is looked at as a whole). C9: elements are integers or floats; bytes, slots and places
-    are within docs/Limits.md.
+    are within docs/reference/Limits.md.
 
     Example: `ppcrt.buffer @w parameter "lm_head.weight" : memref<32x64xf32> of tensor<64x64xf32> sharding <[{tp}, {} ]>
     init <normal, 0.02> offset 0`, `ppcrt.buffer @h saved : memref<2x32x64xf32> slots 2`,

@@ -1,5 +1,5 @@
 // The machine that a plan is for: devices, the levels of links that join them, and the host. From a preset or a YAML
-// file (docs/Clusters.md).
+// file (docs/reference/Clusters.md).
 #ifndef PPC_CLUSTER_CLUSTER_H
 #define PPC_CLUSTER_CLUSTER_H
 

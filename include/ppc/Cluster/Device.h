@@ -90,8 +90,8 @@ llvm::Expected<Device> findDevice(llvm::StringRef name);
 std::vector<llvm::StringRef> deviceNames();
 
 /// A device from the mapping of a YAML file: `kind: NAME`, every number inline, or a kind and what differs from it
-/// (docs/CostModel.md lists the keys). Errors are recorded in the reader: unknown kind, unknown key, missing or
-/// impossible number; what is returned then is not to be used.
+/// (docs/internals/CostModel.md lists the keys). Errors are recorded in the reader: unknown kind, unknown key, missing
+/// or impossible number; what is returned then is not to be used.
 Device readDevice(YamlReader &reader);
 /// The same from text; `name` is what messages call it. Errors: `NAME:LINE:COLUMN: error: ...`.
 llvm::Expected<Device> parseDevice(llvm::StringRef name, llvm::StringRef text);

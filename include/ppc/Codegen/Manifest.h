@@ -1,4 +1,5 @@
-// The manifest: what the runtime must know of a compiled program, as JSON (docs/Runtime.md describes the format).
+// The manifest: what the runtime must know of a compiled program, as JSON (docs/internals/Runtime.md describes the
+// format).
 #ifndef PPC_CODEGEN_MANIFEST_H
 #define PPC_CODEGEN_MANIFEST_H
 

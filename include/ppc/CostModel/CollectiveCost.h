@@ -1,6 +1,6 @@
 // Seconds that a collective takes on a cluster: the fastest of the algorithms that a collective library would pick from
 // (ring, tree, in-network, hierarchical), over the links that the group's placement crosses. Derivations:
-// docs/CostModel.md.
+// docs/internals/CostModel.md.
 #ifndef PPC_COSTMODEL_COLLECTIVECOST_H
 #define PPC_COSTMODEL_COLLECTIVECOST_H
 

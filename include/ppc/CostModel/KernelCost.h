@@ -1,4 +1,5 @@
-// Seconds that one device takes for one kernel, from the constants of its Device. Derivations: docs/CostModel.md.
+// Seconds that one device takes for one kernel, from the constants of its Device. Derivations:
+// docs/internals/CostModel.md.
 #ifndef PPC_COSTMODEL_KERNELCOST_H
 #define PPC_COSTMODEL_KERNELCOST_H
 

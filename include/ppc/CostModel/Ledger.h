@@ -1,6 +1,6 @@
 // What the ranks of a program move, compute and hold in a step, in rows that a price and a program can both be written
 // as: the planner's seconds are computed from such rows, and a walk over the partitioned program gives the same
-// (ppc/Analysis/ProgramLedger.h). docs/Ledger.md.
+// (ppc/Analysis/ProgramLedger.h). docs/internals/Ledger.md.
 #ifndef PPC_COSTMODEL_LEDGER_H
 #define PPC_COSTMODEL_LEDGER_H
 

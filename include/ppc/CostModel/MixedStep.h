@@ -1,6 +1,6 @@
 // A training step whose pipeline stages lie on groups of devices of different kinds. Every stage has the same dp x tp x
 // cp; the k-th stage on a group has the k-th dp x tp x cp devices of it. What a stage does is priced as on a cluster of
-// its group alone; groups meet only in the messages between stages (docs/Planning.md).
+// its group alone; groups meet only in the messages between stages (docs/guide/Plan.md).
 #ifndef PPC_COSTMODEL_MIXEDSTEP_H
 #define PPC_COSTMODEL_MIXEDSTEP_H
 

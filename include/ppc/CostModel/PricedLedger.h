@@ -1,4 +1,4 @@
-// The rows that the price of a compiled program is computed of (Ledger.h, docs/Ledger.md).
+// The rows that the price of a compiled program is computed of (Ledger.h, docs/internals/Ledger.md).
 #ifndef PPC_COSTMODEL_PRICEDLEDGER_H
 #define PPC_COSTMODEL_PRICEDLEDGER_H
 

@@ -1,4 +1,4 @@
-// One training step of a layout on a cluster: time, memory, and where they go. Derivation: docs/CostModel.md.
+// One training step of a layout on a cluster: time, memory, and where they go. Derivation: docs/internals/CostModel.md.
 #ifndef PPC_COSTMODEL_STEPCOST_H
 #define PPC_COSTMODEL_STEPCOST_H
 

@@ -1,6 +1,6 @@
 // Proves that a partitioned program computes what the logical program computes, by deriving for every local value which
-// part of which logical value it is. Method, rules and limits: docs/Equivalence.md. Independent of all that chose or
-// built the partitioned program: it shares no rule, table or annotation with them.
+// part of which logical value it is. Method, rules and limits: docs/internals/Equivalence.md. Independent of all that
+// chose or built the partitioned program: it shares no rule, table or annotation with them.
 #ifndef PPC_EQUIVALENCE_EQUIVALENCECHECKER_H
 #define PPC_EQUIVALENCE_EQUIVALENCECHECKER_H
 

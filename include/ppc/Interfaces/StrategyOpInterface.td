@@ -18,7 +18,7 @@ def StrategyOpInterface : OpInterface<"StrategyOpInterface"> {
     computes what its types and blocks say. The meaning of the op on logical tensors is the same under all strategies.
 
     What an alternative needs besides: a row of the price (`lib/CostModel`), a rule of the proof for its partitioned form
-    (`lib/Equivalence/OpLoops.cpp`), and a case of brute force in `test/Dialect/ppc/Sharding` (docs/AddingAnOp.md).
+    (`lib/Equivalence/OpLoops.cpp`), and a case of brute force in `test/Dialect/ppc/Sharding` (docs/internals/AddingAnOp.md).
   }];
   let methods = [
     InterfaceMethod<[{

@@ -1,4 +1,4 @@
-// The phases of compilation: each is a pass pipeline that ends in a verify pass (docs/Architecture.md has the
+// The phases of compilation: each is a pass pipeline that ends in a verify pass (docs/internals/Architecture.md has the
 // contracts).
 #ifndef PPC_PHASES_PHASES_H
 #define PPC_PHASES_PHASES_H

@@ -1,6 +1,6 @@
 // Finds the layout of a training job on a cluster that takes the least time per step within the memory, among all
 // layouts of the space below; exact, by best-first branch and bound, with every price taken from StepEstimator
-// (docs/Planning.md).
+// (docs/guide/Plan.md).
 //
 // The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides
 // nothing); for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's
@@ -12,7 +12,7 @@
 // activations. Precision and attention kernel are the request's unless the constraints leave them open.
 //
 // On clusters of several groups of devices: that space on each group alone, and pipelines whose stages lie on several
-// groups (docs/Planning.md says which).
+// groups (docs/guide/Plan.md says which).
 #ifndef PPC_PLANNING_PLANSEARCH_H
 #define PPC_PLANNING_PLANSEARCH_H
 

@@ -55,7 +55,7 @@ std::string lackingPart(const TrainingSoftware &software, const ModelShape &mode
 /// Limits what the constraints allow to what the software offers; pins that ask for more are errors that name it.
 void limitToSoftware(const TrainingSoftware &software, PlanConstraints &constraints);
 
-/// The table for people (docs/performance/stacks.md), in Markdown.
+/// The table for people (docs/performance/sources.md), in Markdown.
 void printTrainingSoftware(llvm::raw_ostream &out);
 
 } // namespace mlir::ppc

@@ -26,7 +26,7 @@ void printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm::raw_ostre
 /// Plans by degrees beside the same degrees with every op cut by itself; how ops are cut in the report's plan, if it
 /// has one.
 void printComparison(const ChainReport &report, llvm::ArrayRef<ChainComparison> comparisons, llvm::raw_ostream &out);
-/// docs/Planning.md lists the keys.
+/// docs/guide/Plan.md lists the keys.
 llvm::json::Value toJson(const ChainReport &report);
 llvm::json::Value toJson(llvm::ArrayRef<ChainComparison> comparisons);
 

@@ -1,6 +1,6 @@
 // A plan in the words of other training programs: files that these programs read. What one of them cannot be asked for
 // is an error; what it does otherwise than the plan, or what is no part of a plan, stands as a comment in the file
-// (docs/Exports.md).
+// (docs/guide/Export.md).
 #ifndef PPC_REPORTING_PLANEXPORT_H
 #define PPC_REPORTING_PLANEXPORT_H
 
@@ -53,7 +53,7 @@ constexpr int unsaidCount = int(Unsaid::Tuning) + 1;
 bool commentsOn(ExportTarget target, Unsaid part);
 /// Whether the target refuses some plans for it.
 bool refuses(ExportTarget target, Unsaid part);
-/// All of that as a table in Markdown (docs/Exports.md).
+/// All of that as a table in Markdown (docs/guide/Export.md).
 void printUnsaid(llvm::raw_ostream &out);
 
 struct ExportInput {

@@ -161,7 +161,7 @@ std::string whyIdle(const PlanReport &report, PlanKey key);
 /// One sentence that names the limit, and what would be possible, one line each.
 void printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out);
 
-/// Everything, for programs (docs/Planning.md lists the keys).
+/// Everything, for programs (docs/guide/Plan.md lists the keys).
 llvm::json::Value toJson(const PlanReport &report);
 llvm::json::Value toJson(const ParallelLayout &layout);
 

@@ -1,5 +1,5 @@
 // Links and durations as programs take them with `--emulate FILE` and write them with `--save-durations`
-// (docs/Emulation.md), for a replay of the same step.
+// (docs/guide/Emulate.md), for a replay of the same step.
 #ifndef PPC_SIMULATION_EMULATEDMACHINE_H
 #define PPC_SIMULATION_EMULATEDMACHINE_H
 

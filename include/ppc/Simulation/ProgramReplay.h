@@ -1,6 +1,6 @@
 // How long a step of a compiled program takes on an emulated machine: every rank with its streams, tokens and early
 // tokens, each collective and message on the links of the ranks that it joins. Nothing is estimated or fitted: pieces
-// of routines take the times that are given, transfers those of rings on their ports (docs/Emulation.md).
+// of routines take the times that are given, transfers those of rings on their ports (docs/guide/Emulate.md).
 #ifndef PPC_SIMULATION_PROGRAMREPLAY_H
 #define PPC_SIMULATION_PROGRAMREPLAY_H
 

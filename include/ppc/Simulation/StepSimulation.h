@@ -1,7 +1,7 @@
 // Replays one training step event by event: every device of the pipeline axis (one rank stands for its replicas) with
 // streams of compute, collectives, messages and copies that slow each other down and share links, and its memory over
 // time. What StepEstimator says in closed formulas comes out of what waits for what here. Model and limits:
-// docs/Simulation.md.
+// docs/internals/Simulation.md.
 #ifndef PPC_SIMULATION_STEPSIMULATION_H
 #define PPC_SIMULATION_STEPSIMULATION_H
 

@@ -46,8 +46,8 @@ public:
   /// device -> code: the laid out program becomes what `writeObject` takes. It is called after `describeProgram`.
   virtual void addCodePasses(OpPassManager &pm) const = 0;
 
-  /// What the runtime must know of the program (docs/Runtime.md). Fails, with errors at the op, at actions and buffers
-  /// that programs of the target do not have.
+  /// What the runtime must know of the program (docs/internals/Runtime.md). Fails, with errors at the op, at actions
+  /// and buffers that programs of the target do not have.
   virtual FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const = 0;
   /// Whether these are processors that `writeObject` takes; the error names the one that is not.
   virtual llvm::Error checkProcessors(StringRef processors) const = 0;

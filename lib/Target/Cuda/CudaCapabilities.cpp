@@ -1,4 +1,4 @@
-// What programs for GPUs run: a rank is a device (docs/Layouts.md).
+// What programs for GPUs run: a rank is a device (docs/guide/Layouts.md).
 #include "ppc/Target/TargetCapabilities.h"
 
 using namespace mlir::ppc;

@@ -1,4 +1,4 @@
-// Functions that launch kernels, as the table that the runtime executes (docs/Runtime.md, "code").
+// Functions that launch kernels, as the table that the runtime executes (docs/internals/Runtime.md, "code").
 #ifndef PPC_LIB_TARGET_CUDA_DEVICECODE_H
 #define PPC_LIB_TARGET_CUDA_DEVICECODE_H
 

@@ -91,7 +91,7 @@ TEST(Cluster, PlacesGroupsThatDoNotLineUp) {
 }
 
 TEST(Cluster, TheDocumentationNamesEveryPresetAndInterconnect) {
-  auto page = llvm::MemoryBuffer::getFile(PPC_TEST_INPUTS "/../../docs/Clusters.md");
+  auto page = llvm::MemoryBuffer::getFile(PPC_TEST_INPUTS "/../../docs/reference/Clusters.md");
   ASSERT_TRUE(bool(page));
   llvm::StringRef text = (*page)->getBuffer();
   for (const ClusterPreset &preset : clusterPresets())

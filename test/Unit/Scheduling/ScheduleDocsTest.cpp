@@ -1,4 +1,5 @@
-// The timelines in docs/Schedules.md and in the generators' comments are what the code draws. A drawing follows a line
+// The timelines in docs/internals/Schedules.md and in the generators' comments are what the code draws. A drawing
+// follows a line
 //   draw: NAME devices=4 micro-batches=8 chunks=2 slices=1 F=1 B=1 W=0.5
 // (a device's share of the model takes F, B and W; a cell is the shortest of them that is not 0, over the chunks and
 // slices). PPC_UPDATE_DRAWINGS=1 writes them anew.
@@ -92,7 +93,7 @@ static std::string redraw(llvm::StringRef text, int &drawings) {
 TEST(ScheduleDocs, DrawingsAreThoseOfTheCode) {
   llvm::SmallString<256> root(PPC_TEST_INPUTS);
   llvm::sys::path::append(root, "../..");
-  std::vector<std::string> files = {(root + "/docs/Schedules.md").str()};
+  std::vector<std::string> files = {(root + "/docs/internals/Schedules.md").str()};
   std::error_code error;
   for (llvm::sys::fs::directory_iterator entry((root + "/lib/Scheduling").str(), error), end; entry != end && !error;
        entry.increment(error))

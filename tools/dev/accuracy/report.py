@@ -236,7 +236,7 @@ HEADER = """# Predicted and measured training steps
 
 Written by `python3 tools/dev/accuracy.py --measured DIR --plan-tool build/dev/bin/ppc-plan --markdown FILE`, where DIR holds the
 published measurements. Every row of them is predicted by `ppc-plan --evaluate` with one set of constants per hardware; what the
-measured software did is said by switches ([stacks.md](stacks.md)). Error: predicted over measured step time, less one; bias
+measured software did is said by switches ([sources.md](sources.md)). Error: predicted over measured step time, less one; bias
 is its mean with sign. Regret: what taking the layout predicted fastest costs against the fastest measured, in groups of rows
 that differ in layout only. Spearman: rank correlation in groups of ten and more.
 
@@ -275,7 +275,7 @@ MISSES = """
 
 What these tables showed before the mechanisms that they led to (`host_launch`, `parameter_broadcasts`, what `execution: eager` means, the
 lifetime of separate softmax kernels, numbers of matrices that Megatron-LM's softmax takes, `later-layers`), and now. Of what their rows say,
-code says otherwise in three cases ([stacks.md](stacks.md)): vTrain's vocabulary, FlagScale's norm, InternEvo's cut into stages.
+code says otherwise in three cases ([sources.md](sources.md)): vTrain's vocabulary, FlagScale's norm, InternEvo's cut into stages.
 
 | table | figure | before | now | wanted |
 |---|---|---:|---:|---:|

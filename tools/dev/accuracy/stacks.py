@@ -1,5 +1,5 @@
 """What the measured software did where it differs from the stacks in lib/CostModel/Stacks: the same file with other
-switches. docs/performance/stacks.md has the sources of each."""
+switches. docs/performance/sources.md has the sources of each."""
 import os
 import re
 

@@ -24,7 +24,7 @@ def local_file(folder, text):
 
 
 def correct(table, inputs):
-    """What code says otherwise than the rows (docs/performance/stacks.md)."""
+    """What code says otherwise than the rows (docs/performance/sources.md)."""
     tp = integer(inputs.get("tp")) or 1
     if table == VTRAIN:  # `vocab_size // world_size` rows a rank, unpadded (its src/model/gpt_modeling.py)
         inputs["vocab"] = GPT2_VOCABULARY // tp * tp

@@ -1,5 +1,5 @@
 // The rows that the price of a program whose ops are cut by themselves is computed of (ppc/CostModel/Ledger.h,
-// docs/Ledger.md).
+// docs/internals/Ledger.md).
 #ifndef PPC_PLANNING_CHAIN_CHAINLEDGER_H
 #define PPC_PLANNING_CHAIN_CHAINLEDGER_H
 

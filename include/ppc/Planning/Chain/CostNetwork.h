@@ -1,6 +1,6 @@
 // Variables with finitely many values, and tables of (time, memory) over one variable or two: the problem that is left
 // of cutting the ops of a layer once every strategy and every conversion between layouts has its price. Solved exactly
-// by variable elimination (dynamic programming along a frontier); docs/Rationale/TemplateSearch.md.
+// by variable elimination (dynamic programming along a frontier); docs/internals/Search.md.
 #ifndef PPC_PLANNING_CHAIN_COSTNETWORK_H
 #define PPC_PLANNING_CHAIN_COSTNETWORK_H
 

@@ -1,6 +1,6 @@
 // The layout of every op of a model that takes the least time per micro-batch within the memory: exact dynamic
 // programming over each template's ops and over the chain of templates. Method, exactness and complexity:
-// docs/Rationale/TemplateSearch.md.
+// docs/internals/Search.md.
 #ifndef PPC_PLANNING_CHAIN_TEMPLATESEARCH_H
 #define PPC_PLANNING_CHAIN_TEMPLATESEARCH_H
 

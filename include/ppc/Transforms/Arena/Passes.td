@@ -10,7 +10,7 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
   let description = [{
     The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some (of buffers that share them, once), what a gather defines, and
     the scratch of routines. Gathered values and scratch share bytes where all uses of one have ended when the other's begin,
-    in the step and in the evaluation, by happens-before (docs/Program.md); scratch also where all uses are on one stream, since
+    in the step and in the evaluation, by happens-before (docs/internals/Program.md); scratch also where all uses are on one stream, since
     nothing in it outlives a run. Each lies in the first gap that it fits in; the arena is never larger than with one scratch for each
     stream. Everything else lies apart: the runtime looks at saved values and messages when something went wrong. Offsets are multiples
     of `alignment`; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.

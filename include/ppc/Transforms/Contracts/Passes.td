@@ -62,7 +62,7 @@ def VerifyEquivalencePass : Pass<"ppc-verify-equivalence", "mlir::ModuleOp"> {
     a block along grid axes, a part of a sum still to be made, the same on all ranks, of one micro-batch or summed over all.
     Passes when every loss, norm, gradient, updated parameter and optimizer state is what its buffer declares, up to the
     order of sums. Uses no sharding rule, plan or annotation but the declared layouts of inputs and outputs
-    (docs/Equivalence.md).
+    (docs/internals/Equivalence.md).
 
     Requires: a module as the partition phase leaves it, or before ppc-split-stages; the logical program, as the train phase
     leaves it, in the file `logical` or in a nested module @logical. The program is not changed. Errors are on the op that
@@ -86,7 +86,7 @@ def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
 def VerifyArenaPass : Pass<"ppc-verify-arena", "mlir::ModuleOp"> {
   let summary = "check that bytes are shared only by what is never there at the same time";
   let description = [{
-    Trusts nobody who laid out memory: what it knows of are the offsets, and what happens before what (docs/Program.md). For the step and
+    Trusts nobody who laid out memory: what it knows of are the offsets, and what happens before what (docs/internals/Program.md). For the step and
     the evaluation, byte by byte of each device's arena. C1: buffers lie within the arena, all their slots. C2: what a step begins with
     (parameters, states, scalars, sums) lies apart from each other. C3: of two uses of a byte, one of them a write, one has ended when
     the other begins, whichever buffers they are of. C4: what is read was not written over by another buffer, or for another micro-batch. C5: what is kept

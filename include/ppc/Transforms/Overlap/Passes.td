@@ -112,7 +112,7 @@ def SimulateProgramPass : Pass<"ppc-simulate-program", "ModuleOp"> {
     Replays the step of a `ppcrt.program`, rank by rank: its actions on streams, behind their tokens and early tokens, messages and
     collectives on the links of `emulation`, and in the code of routines what is communicated, started and waited for between pieces of
     computation, which take the times of `durations`. Nothing is estimated. What a program says that is run with `--emulate` and the
-    same two files is to be the same (docs/Emulation.md).
+    same two files is to be the same (docs/guide/Emulate.md).
 
     Prints to standard error, as CSV, a row for each rank: `rank`, `step_s`, `exposed_s` (of the step, while the rank computes nothing), in
     seconds, means of `steps` steps that follow each other. The program is not changed.

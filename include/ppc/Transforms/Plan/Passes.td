@@ -54,7 +54,7 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
 
     Requires: one function with `ppc.input`, `ppc.dims` on its arguments and `ppc.layer` on its ops.
-    A plan file may say in a section `ops:` how single ops are cut (docs/Planning.md); they get `ppc.factors`.
+    A plan file may say in a section `ops:` how single ops are cut (docs/guide/Plan.md); they get `ppc.factors`.
 
     Guarantees: `ppc.plan` on the module, or an error that says with numbers what does not fit.
   }];
@@ -72,7 +72,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
     cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`; of those within
     1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that
-    programs of the target cannot run are not considered (docs/Layouts.md).
+    programs of the target cannot run are not considered (docs/guide/Layouts.md).
 
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, for each decision the best plan
     that decides otherwise, and the fastest plan where another one is chosen for its memory.
@@ -136,7 +136,7 @@ def PrintLedgerPass : Pass<"ppc-print-ledger", "ModuleOp"> {
   let summary = "print what the ranks of a program move, compute and hold in a step to standard error, as CSV";
   let description = [{
     A row for each kind of collective and message, with the ranks that make it, what it moves and how often; for the FLOPs of
-    products and of attention; for the bytes of each kind of buffer (docs/Ledger.md).
+    products and of attention; for the bytes of each kind of buffer (docs/internals/Ledger.md).
 
     Requires: a module as `ppc-phase-partition` leaves it. The program is not changed.
   }];

@@ -28,7 +28,7 @@ def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
   let summary = "find the layout of every op that takes the least time, and write it as a plan";
   let description = [{
     Takes the model apart into templates of layers, prices every way to cut every op over the tensor-parallel axes on the
-    cluster, and finds the best ways together, by exact dynamic programming (docs/Rationale/TemplateSearch.md). It knows
+    cluster, and finds the best ways together, by exact dynamic programming (docs/internals/Search.md). It knows
     no names of parallelism: column and row cuts, sequence parallelism, cuts in two dimensions and replicated weights are
     all layouts that it weighs.
 
@@ -48,7 +48,7 @@ def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"cluster", "cluster", "std::string", "\"local\"", "the machine: a preset or a YAML file (docs/Clusters.md)">,
+    Option<"cluster", "cluster", "std::string", "\"local\"", "the machine: a preset or a YAML file (docs/reference/Clusters.md)">,
     Option<"dp", "dp", "int64_t", "1", "data-parallel degree: parts of the batch">,
     ListOption<"tensorParallel", "tensor-parallel", "int64_t", "sizes of the axes to cut layers over, outermost first">,
     Option<"microBatch", "micro-batch", "int64_t", "1", "sequences per micro-batch and data-parallel rank">,
