@@ -1,6 +1,7 @@
 // JSON to Emulation and back.
 #include "runtime/core/Emulation.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/NearestName.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/JsonValue.h"
@@ -23,7 +24,7 @@ void checkKeys(const Value &value, const std::vector<std::string> &known) {
     names += (names.empty() ? "" : ", ") + name;
   for (const auto &[key, member] : value.members())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      value.fail("unknown key \"" + key + "\"; known: " + names);
+      value.fail("unknown key \"" + key + "\"" + mlir::ppc::didYouMean(key, known) + "; known: " + names);
 }
 
 std::vector<int> readAxes(const Value &value, const Grid &grid) {

@@ -5,32 +5,108 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 
 namespace ppcrt {
 
 using nlohmann::json;
 
+namespace {
+
+bool isOneOf(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
+
+// The word around `at`, without what separates words in JSON.
+std::string_view wordAt(std::string_view text, size_t at) {
+  constexpr std::string_view separators = " \t\r\n,:{}[]\"";
+  if (isOneOf(text[at], separators) && text[at] != '"')
+    return text.substr(at, 1);
+  size_t begin = at, end = at;
+  while (begin > 0 && !isOneOf(text[begin - 1], separators))
+    --begin;
+  while (end < text.size() && !isOneOf(text[end], separators))
+    ++end;
+  return text.substr(begin, std::max<size_t>(end - begin, 1));
+}
+
+// As a person may read it: what does not print as its number, and no more than fits a line.
+std::string shown(std::string_view word) {
+  constexpr size_t most = 40;
+  std::string result;
+  for (char c : word.substr(0, most))
+    result += uint8_t(c) < 0x20 || uint8_t(c) >= 0x7f ? format("\\x%02x", uint8_t(c)) : std::string(1, c);
+  return result + (word.size() > most ? "..." : "");
+}
+
+bool isWord(std::string_view word, std::initializer_list<const char *> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string notJson(std::string_view word) {
+  std::string name = shown(word);
+  if (isWord(word, {"NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "Inf", "-Inf"}))
+    return name + " is no number of JSON, though Python writes it: write a finite number, or remove the key";
+  if (isWord(word, {"True", "False", "None"}))
+    return name + " is of Python: JSON writes " + (word == "True" ? "true" : word == "False" ? "false" : "null");
+  if (word[0] == '\'')
+    return "not valid JSON: found " + name + ", and strings stand between double quotes";
+  if (word[0] == '#' || word.substr(0, 2) == "//" || word.substr(0, 2) == "/*")
+    return "not valid JSON: found " + name + ", and JSON has no comments";
+  return "not valid JSON: found \"" + name + "\"";
+}
+
+// NAME:LINE:COLUMN of a byte, as editors count.
+std::string placeOf(const std::string &name, std::string_view text, size_t at) {
+  std::string_view before = text.substr(0, at);
+  size_t line = size_t(std::count(before.begin(), before.end(), '\n')) + 1;
+  return format("%s:%zu:%zu: ", name.c_str(), line, at - (before.rfind('\n') + 1) + 1); // npos + 1 is 0
+}
+
+// The parser's position is behind what it cannot use, as it counts from 1.
+std::string describeError(const json::parse_error &error, const std::string &name, std::string_view text,
+                          const std::string &key) {
+  size_t at = std::min(error.byte ? error.byte - 1 : 0, text.size());
+  std::string in = key.empty() ? "" : "key \"" + shown(key) + "\": ";
+  if (at == text.size())
+    return placeOf(name, text, at) + in +
+           (text.empty() ? "not valid JSON: there is no text" : "not valid JSON: the text ends here");
+  std::string_view word = wordAt(text, at);
+  return placeOf(name, text, size_t(word.data() - text.data())) + in + notJson(word);
+}
+
+} // namespace
+
 json parseJson(std::string_view text, const std::string &what) {
   constexpr int depthLimit = int(mlir::ppc::limits::nesting);
   std::vector<std::set<std::string>> keys;
+  std::vector<std::string> last{""}; // of each level, the key that was read last
   auto watch = [&](int depth, json::parse_event_t event, json &value) {
     if (depth > depthLimit)
       throw InputError(format("%s: nested deeper than %d", what.c_str(), depthLimit));
+    if (event == json::parse_event_t::object_start || event == json::parse_event_t::array_start)
+      last.push_back(last.back());
+    else if (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end)
+      last.pop_back();
     if (event == json::parse_event_t::object_start)
       keys.emplace_back();
     else if (event == json::parse_event_t::object_end)
       keys.pop_back();
-    else if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      throw InputError(what + ": key \"" + value.get<std::string>() + "\" is given twice");
+    else if (event == json::parse_event_t::key)
+      last.back() = value.get<std::string>();
+    if (event == json::parse_event_t::key && !keys.back().insert(last.back()).second)
+      throw InputError(what + ": key \"" + last.back() + "\" is given twice");
     return true;
   };
   try {
     return json::parse(text.begin(), text.end(), watch);
   } catch (const json::parse_error &error) {
-    throw InputError(format("%s: not valid JSON at byte %zu of %zu", what.c_str(), error.byte, text.size()));
+    throw InputError(describeError(error, what, text, last.back()));
   } catch (const json::exception &error) { // numbers out of range
-    throw InputError(what + ": not valid JSON: " + error.what());
+    std::string in = last.back().empty() ? "" : "key \"" + shown(last.back()) + "\": ";
+    std::string_view reason = error.what();
+    size_t quote = reason.find('\'');
+    std::string_view number = reason.substr(std::min(quote, reason.size()));
+    throw InputError(what + ": " + in + "the number " + shown(number) + " is larger than any that can be read");
   }
 }
 

@@ -14,9 +14,9 @@
 
 namespace ppcrt {
 
-// Parses `text`. Throws InputError that begins with `what` for text that is not JSON, a key that is given twice in one
-// object (most readers take one of the two silently), and nesting deeper than
-// limits::nesting.
+// Parses `text`. Throws InputError that begins with `what` for text that is not JSON, with line, column, the key and
+// the word that was met; for a key that is given twice in one object (most readers take one of the two silently), and
+// for nesting deeper than limits::nesting.
 nlohmann::json parseJson(std::string_view text, const std::string &what);
 
 class JsonValue {

@@ -1,12 +1,14 @@
 // One table of options: parsing and help read it.
 #include "runtime/core/Options.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/NearestName.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace ppcrt {
 namespace {
@@ -131,11 +133,17 @@ const Option table[] = {
 
 #undef FIELD
 
+// "010", which some read as octal.
+bool hasLeadingZero(const char *text) {
+  text += *text == '-' || *text == '+';
+  return text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
 int64_t parseInteger(const Option &option, const char *text, int64_t least, int64_t most) {
   char *end;
   errno = 0;
   long long value = std::strtoll(text, &end, 10);
-  bool isPlain = std::strspn(text, "0123456789-") == std::strlen(text); // no spaces
+  bool isPlain = std::strspn(text, "0123456789-") == std::strlen(text) && !hasLeadingZero(text); // no spaces
   if (!isPlain || end == text || *end || errno || value < least || value > most)
     throw UsageError(format("%s: expected an integer from %lld to %lld, found \"%s\"", option.name, (long long)least,
                             (long long)most, text));
@@ -146,11 +154,28 @@ double parseReal(const Option &option, const char *text) {
   char *end;
   errno = 0;
   double value = std::strtod(text, &end);
-  bool isPlain = std::strspn(text, "0123456789+-.eE") == std::strlen(text); // no "nan", no hexadecimal
-  bool vanishes = value > 0 && float(value) == 0;                           // what computes with it is f32
+  // No "nan", no hexadecimal.
+  bool isPlain = std::strspn(text, "0123456789+-.eE") == std::strlen(text) && !hasLeadingZero(text);
+  bool vanishes = value > 0 && float(value) == 0; // what computes with it is f32
   if (!isPlain || end == text || *end || errno || vanishes || !(value >= 0 && value <= mostReal))
     throw UsageError(format("%s: expected a number from 0 to %g, found \"%s\"", option.name, mostReal, text));
   return value;
+}
+
+std::vector<std::string> optionNames() {
+  std::vector<std::string> names;
+  for (const Option &option : table)
+    names.push_back(option.name);
+  return names;
+}
+
+// The words that a placeholder has between its bars.
+std::vector<std::string> choicesOf(const Option &option) {
+  std::vector<std::string> words;
+  std::stringstream text(option.argument);
+  for (std::string word; std::getline(text, word, '|');)
+    words.push_back(word);
+  return words;
 }
 
 void assign(const Option &option, Options &options, const char *text) {
@@ -165,10 +190,10 @@ void assign(const Option &option, Options &options, const char *text) {
       throw UsageError(format("%s: expected a file name, found nothing", option.name));
     *static_cast<std::string *>(field) = text;
     return;
-  case Kind::Choice: // between the words of its placeholder
-    if (!*text || std::strchr(text, '|') ||
-        ("|" + std::string(option.argument) + "|").find("|" + std::string(text) + "|") == std::string::npos)
-      throw UsageError(format("%s: expected %s, found \"%s\"", option.name, option.argument, text));
+  case Kind::Choice:
+    if (std::vector<std::string> words = choicesOf(option); std::find(words.begin(), words.end(), text) == words.end())
+      throw UsageError(format("%s: expected %s, found \"%s\"", option.name, option.argument, text) +
+                       mlir::ppc::didYouMean(text, words));
     *static_cast<std::string *>(field) = text;
     return;
   case Kind::Count:
@@ -205,6 +230,26 @@ std::string show(const Option &option, const void *field) {
   return "";
 }
 
+// The word at `i`, and the next one where it is its value, of which `i` is the place then.
+void readWord(Options &options, int argc, char **argv, int &i) {
+  const char *word = argv[i], *equals = std::strchr(word, '=');
+  std::string name(word, equals ? size_t(equals - word) : std::strlen(word));
+  const Option *option =
+      std::find_if(std::begin(table), std::end(table), [&](const Option &candidate) { return name == candidate.name; });
+  if (option == std::end(table))
+    throw UsageError(format("unknown argument \"%s\"", word) + mlir::ppc::didYouMean(name, optionNames()) +
+                     ": see --help");
+  if (!option->argument && equals)
+    throw UsageError(format("%s takes no value", option->name));
+  if (option->argument && !equals && i + 1 == argc)
+    throw UsageError(format("%s: missing %s", option->name, option->argument));
+  const char *value = !option->argument ? "" : equals ? equals + 1 : argv[++i];
+  if (options.isGiven(option->name))
+    throw UsageError(format("%s is given twice: give it once", option->name));
+  options.given.push_back(option->name);
+  assign(*option, options, value);
+}
+
 // --steps 0 trains nothing: something else must be asked for, and nothing that only steps give.
 void checkStepless(const Options &options) {
   if (options.steps > 0 || options.checkMachine || !options.saveTokens.empty())
@@ -224,31 +269,31 @@ void checkStepless(const Options &options) {
 
 bool Options::isGiven(const char *name) const { return std::find(given.begin(), given.end(), name) != given.end(); }
 
-Options parseOptions(int argc, char **argv) {
+Options readOptions(int argc, char **argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const char *equals = std::strchr(argv[i], '=');
-    std::string name(argv[i], equals ? size_t(equals - argv[i]) : std::strlen(argv[i]));
-    const Option *option = nullptr;
-    for (const Option &candidate : table)
-      if (name == candidate.name)
-        option = &candidate;
-    if (!option)
-      throw UsageError(format("unknown argument \"%s\": see --help", argv[i]));
-    if (!option->argument && equals)
-      throw UsageError(format("%s takes no value", option->name));
-    if (option->argument && !equals && i + 1 == argc)
-      throw UsageError(format("%s: missing %s", option->name, option->argument));
-    if (options.isGiven(option->name))
-      throw UsageError(format("%s is given twice: give it once", option->name));
-    options.given.push_back(option->name);
-    assign(*option, options, !option->argument ? "" : equals ? equals + 1 : argv[++i]);
-  }
+  for (int i = 1; i < argc; ++i)
+    try {
+      readWord(options, argc, argv, i);
+    } catch (const UsageError &error) {
+      if (options.problem.empty())
+        options.problem = error.what();
+    }
   options.resume |= options.resumeAnyway;
   if (options.minimumLearningRate < 0)
     options.minimumLearningRate = options.learningRate / 10;
   if (options.warmup < 0)
     options.warmup = std::min<int64_t>(100, options.steps / 10);
+  return options;
+}
+
+void checkWords(const Options &options) {
+  if (!options.problem.empty())
+    throw UsageError(options.problem);
+}
+
+Options parseOptions(int argc, char **argv) {
+  Options options = readOptions(argc, argv);
+  checkWords(options);
   return options;
 }
 

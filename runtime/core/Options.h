@@ -58,13 +58,20 @@ struct Options {
   bool help = false;
   bool version = false;
   std::vector<std::string> given; // names of the options on the command line
+  std::string problem;            // why the first word that cannot be used cannot; empty: there is none
+  bool needsOthers = true;        // where other ranks do not come, the run has failed
 
   bool isGiven(const char *name) const;
   // Operations that are timed one by one are in no graph.
   bool makesGraphs() const { return launches == "graphs" && profile.empty(); }
 };
 
-// Reads the words of a command line. Throws UsageError naming the option.
+// Reads the words of a command line; the first that cannot be used is told in Options::problem, and the others count: a
+// rank has to know where the others are that it tells of it.
+Options readOptions(int argc, char **argv);
+// Throws UsageError where there is a problem, naming the option.
+void checkWords(const Options &options);
+// Both.
 Options parseOptions(int argc, char **argv);
 
 // Throws UsageError where options do not go together, or one is missing that another needs.

@@ -13,12 +13,12 @@ namespace {
 
 std::vector<WrittenTensor> storedTensors(const Manifest &manifest, bool round) {
   std::vector<WrittenTensor> tensors;
-  DataType type = DataType::F32;
   for (size_t i = 0; i < manifest.parameters.size(); ++i) {
     const Buffer *buffer = owningBuffer(manifest, Role::Parameter, int(i)).second;
     if (!buffer)
       continue;
-    type = round && buffer->type == DataType::F32 ? DataType::BF16 : buffer->type;
+    bool rounds = round && buffer->type == DataType::F32 && !manifest.weights.unrounded[i];
+    DataType type = rounds ? DataType::BF16 : buffer->type;
     for (const WeightPart &part : manifest.weights.parameters[i].front())
       for (int64_t k = 0; k < part.count; ++k)
         tensors.push_back({part.name(k), part.shape, type, int(i), part.offset + k * part.step});
@@ -26,6 +26,16 @@ std::vector<WrittenTensor> storedTensors(const Manifest &manifest, bool round) {
   std::sort(tensors.begin(), tensors.end(),
             [](const WrittenTensor &a, const WrittenTensor &b) { return a.name < b.name; });
   return tensors;
+}
+
+// The type that readers are to compute in: the narrowest, beside which others are exceptions.
+DataType typeOf(const std::vector<std::vector<WrittenTensor>> &shards) {
+  DataType type = shards.front().front().type;
+  for (const std::vector<WrittenTensor> &shard : shards)
+    for (const WrittenTensor &tensor : shard)
+      if (info(tensor.type).bytes < info(type).bytes)
+        type = tensor.type;
+  return type;
 }
 
 // The model's config.json with the type that the files have, so that readers do not round what they read.
@@ -65,7 +75,7 @@ WeightFolder::WeightFolder(const std::string &path, uint64_t run, const Manifest
   }
   if (shards.empty())
     throw InputError("the model has no parameters: there are no weights to write");
-  config = configText(manifest, shards.front().front().type);
+  config = configText(manifest, typeOf(shards));
   nlohmann::json map = nlohmann::json::object();
   for (size_t i = 0; i < shards.size(); ++i) {
     std::string name =

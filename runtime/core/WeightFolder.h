@@ -11,7 +11,8 @@ namespace ppcrt {
 class WeightFolder {
 public:
   // Makes the folder when it is absent, and the partial files in it; files of more than `shardBytes` are cut between
-  // tensors. `round`: f32 parameters are written as bf16, and config.json says so. Called once, before ranks are
+  // tensors. `round`: f32 parameters are written as bf16 but those that the manifest names unrounded, and config.json
+  // says so. Called once, before ranks are
   // forked. Throws InputError when the folder cannot be written.
   WeightFolder(const std::string &path, uint64_t run, const Manifest &manifest, int64_t shardBytes, bool round = false)
       : WeightFolder(path, run, manifest, shardBytes, round, /*joins=*/false) {}

@@ -78,6 +78,14 @@ bool WeightMap::isIgnored(const std::string &tensor) const {
 WeightMap readWeightMap(const JsonValue &manifest, const std::vector<Parameter> &parameters) {
   WeightMap map;
   map.parameters.resize(parameters.size());
+  map.unrounded.resize(parameters.size(), false);
+  auto indexOf = [&](const std::string &name, const JsonValue &where) {
+    auto found = std::find_if(parameters.begin(), parameters.end(),
+                              [&](const Parameter &parameter) { return parameter.name == name; });
+    if (found == parameters.end())
+      where.fail("no parameter has this name");
+    return size_t(found - parameters.begin());
+  };
   if (manifest.has("config"))
     map.config = manifest.at("config").string();
   if (manifest.has("weights")) {
@@ -92,14 +100,14 @@ WeightMap readWeightMap(const JsonValue &manifest, const std::vector<Parameter> 
         map.configKeys[path] = fallback.string();
     if (weights.has("padding_token"))
       map.paddingToken = weights.at("padding_token").integer(0);
+    if (weights.has("unrounded"))
+      for (const JsonValue &name : weights.at("unrounded").list())
+        map.unrounded[indexOf(name.string(), name)] = true;
     if (weights.has("parameters"))
       for (const auto &[name, ways] : weights.at("parameters").members()) {
-        auto found = std::find_if(parameters.begin(), parameters.end(),
-                                  [&, &name = name](const Parameter &parameter) { return parameter.name == name; });
-        if (found == parameters.end())
-          ways.fail("no parameter has this name");
+        size_t index = indexOf(name, ways);
         for (const JsonValue &way : ways.list())
-          map.parameters[found - parameters.begin()].push_back(readParts(way, *found));
+          map.parameters[index].push_back(readParts(way, parameters[index]));
       }
   }
   for (size_t i = 0; i < parameters.size(); ++i)

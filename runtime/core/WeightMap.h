@@ -34,7 +34,8 @@ struct WeightMap {
   // Keys of a config.json that decide what the weights compute, by path ("rope_scaling.factor"), and what each means
   // where it is absent, as JSON; null: it must be there.
   std::map<std::string, std::string> configKeys;
-  int64_t paddingToken = -1; // whose embedding the reference does not train; -1: none
+  std::vector<bool> unrounded; // [parameter]: f32 also in files whose other tensors are rounded
+  int64_t paddingToken = -1;   // whose embedding the reference does not train; -1: none
 
   bool isIgnored(const std::string &tensor) const;
 };

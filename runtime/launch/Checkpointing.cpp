@@ -195,7 +195,7 @@ void Checkpointing::prepare() {
       for (const Difference &difference : differences(identity.circumstances, info.identity.circumstances))
         note("resumed with " + difference.name + " " + difference.here + " instead of " + difference.there);
     if (std::string text = describeRate(info); !text.empty())
-      note(text);
+      warn(text);
     if (!options.weights.empty())
       note("--weights is not read: the parameters are those of the checkpoint");
   }

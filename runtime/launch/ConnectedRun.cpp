@@ -52,6 +52,8 @@ public:
   ~ConnectedRun() { setFatalHandler(nullptr, nullptr); }
 
   int run(const std::optional<RankEnvironment> &environment, const Preparation &prepare) {
+    if (!agree([&] { checkWords(options); }))
+      return status;
     std::vector<RunFact> facts = startFacts(link, program, manifest, options);
     std::optional<int> answer;
     if (!agree([&] { checkAlike(link, facts); }) || !agree([&] { answer = prepare(); }))

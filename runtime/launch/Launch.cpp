@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <unistd.h>
 
 namespace ppcrt {
@@ -64,11 +65,18 @@ void checkTarget(const Manifest &manifest, const Options &options, bool isConnec
       throw InputError(format("%s: this program is for no GPU: leave the option out", name));
 }
 
+// Whether something has started as many processes as the environment says; else they were started by hand, or this one
+// alone has variables of others.
+bool hasLauncher(const RankEnvironment &environment) {
+  return environment.kind != LauncherKind::Torchrun || std::getenv("TORCHELASTIC_RUN_ID");
+}
+
 // What is said without ranks: the first process says it. Others of a launcher wait for each process all the same, so it
-// comes to them, for a short time, and hears whether they were asked for the same.
+// comes to them, for a short time, and hears whether they were asked for the same. Where nobody comes, nothing is
+// wrong.
 int answer(const ppcrt_program &program, const Manifest &manifest, Options options,
            const std::optional<RankEnvironment> &environment, const std::string &text) {
-  constexpr double patience = 5; // seconds
+  constexpr double patience = 5, patienceAlone = 1; // seconds
   if (!environment || environment->rank == 0)
     std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
@@ -76,16 +84,23 @@ int answer(const ppcrt_program &program, const Manifest &manifest, Options optio
   if (!connecting || !environment || environment->size <= 1)
     return 0;
   if (!options.isGiven("--join-timeout"))
-    options.joinTimeout = patience;
+    options.joinTimeout = hasLauncher(*environment) ? patience : patienceAlone;
+  options.needsOthers = false;
   return connecting(program, manifest, options, environment, [] { return 0; });
 }
 
 int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {
-  Options options = parseOptions(argc, argv);
+  Options options = readOptions(argc, argv);
   if (program.abi_version != PPCRT_ABI_VERSION)
     throw InputError(format("the program was compiled for ABI %u, this runtime has ABI %d: compile it again",
                             program.abi_version, PPCRT_ABI_VERSION));
   Manifest manifest = parseManifest({program.manifest, program.manifest_size});
+  Launcher connecting = connectingLauncher(options, environment);
+  bool knowsTransport = !options.isGiven("--transport") || !options.transport.empty();
+  if (!connecting || !environment || !knowsTransport) // else all hear of it
+    checkWords(options);
+  if (!options.problem.empty())
+    return connecting(program, manifest, options, environment, [] { return 0; });
   if (options.help)
     return answer(program, manifest, options, environment, helpText(argc ? argv[0] : "train"));
   if (options.version)
@@ -94,7 +109,6 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
                          (long long)manifest.grid.rankCount(), PPCRT_ABI_VERSION));
   if (options.showPlan)
     return answer(program, manifest, options, environment, manifest.plan);
-  Launcher connecting = connectingLauncher(options, environment);
   auto prepare = [&]() -> std::optional<int> {
     checkOptions(options);
     checkRunFiles(options);
@@ -132,9 +146,10 @@ RankWatch::Limits watchLimits(const Options &options) {
 int ppcrt_main(const ppcrt_program *program, int argc, char **argv) {
   ppcrt::reserveStandardStreams();
   int status = 1;
-  std::optional<ppcrt::RankEnvironment> environment = ppcrt::readRankEnvironment();
+  std::optional<ppcrt::RankEnvironment> environment;
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error like a full disk
   try {
+    environment = ppcrt::readRankEnvironment();
     status = ppcrt::start(*program, argc, argv, environment);
   } catch (const ppcrt::UsageError &error) {
     ppcrt::waitForTheFirst(environment);

@@ -17,9 +17,9 @@ std::string variable(const char *name) {
 }
 
 int portOf(const std::string &text, const std::string &from) {
-  char *end;
-  long value = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end || value < 1 || value > 65535)
+  bool isPlain = text.find_first_not_of("0123456789") == std::string::npos && text.size() <= 5;
+  long value = isPlain ? std::strtol(text.c_str(), nullptr, 10) : 0;
+  if (value < 1 || value > 65535 || text[0] == '0')
     throw InputError(from + ": expected a port from 1 to 65535, found \"" + text + "\"");
   return int(value);
 }
@@ -52,9 +52,9 @@ tcp::Address storeAddress(const Options &options, const RankEnvironment &environ
   if (environment.kind == LauncherKind::Slurm) {
     std::string list = variable("SLURM_STEP_NODELIST"), node = firstNode(list);
     if (!node.empty()) {
-      long job = std::strtol(variable("SLURM_JOB_ID").c_str(), nullptr, 10),
-           step = std::strtol(variable("SLURM_STEP_ID").c_str(), nullptr, 10);
-      return {node, firstPort + int((unsigned long)(job * 8 + step) % portCount)};
+      int64_t job = numberInEnvironment("SLURM_JOB_ID", UINT32_MAX).value_or(0),
+              step = numberInEnvironment("SLURM_STEP_ID", UINT32_MAX).value_or(0);
+      return {node, firstPort + int((job * 8 + step) % portCount)};
     }
   }
   if (environment.localSize == environment.size && environment.size > 0)

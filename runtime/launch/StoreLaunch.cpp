@@ -15,8 +15,8 @@ namespace {
 
 class StoreLink final : public RankLink {
 public:
-  StoreLink(const tcp::Address &address, int rank, int ranks, tcp::StoreLimits limits)
-      : address(address), me(rank), ranks(ranks),
+  StoreLink(const tcp::Address &address, int rank, int ranks, tcp::StoreLimits limits, bool needsOthers)
+      : address(address), me(rank), ranks(ranks), needsOthers(needsOthers),
         server(rank == 0 ? std::make_unique<tcp::StoreServer>(address, ranks, limits) : nullptr),
         client(std::make_unique<tcp::StoreClient>(
             address, rank, limits, [this](const std::string &text, bool isSaidHere) { end(text, isSaidHere); })),
@@ -38,6 +38,7 @@ public:
   std::vector<int64_t> all(const std::vector<int64_t> &mine) override {
     std::vector<int64_t> result(mine.size() * size_t(ranks));
     early.allGather(Transport::everyRank, mine.data(), result.data(), int64_t(mine.size()), DataType::I64);
+    haveAllCome = true;
     return result;
   }
 
@@ -67,6 +68,10 @@ private:
   // Only one of those that are told of a failure says it; a launcher may stop all as soon as one has ended.
   [[noreturn]] void end(const std::string &text, bool isSaidHere) {
     beginToEnd();
+    if (!needsOthers && !haveAllCome) {
+      std::fflush(nullptr);
+      _exit(0);
+    }
     sayAndEnd(text, isSaidHere);
   }
   [[noreturn]] static void sayAndEnd(const std::string &text, bool isSaidHere) {
@@ -79,6 +84,8 @@ private:
 
   const tcp::Address address;
   int me, ranks;
+  bool needsOthers;
+  std::atomic<bool> haveAllCome{false};
   std::atomic<bool> isEnding{false};
   std::unique_ptr<tcp::StoreServer> server; // of rank 0
   std::unique_ptr<tcp::StoreClient> client;
@@ -93,9 +100,17 @@ int launchStore(const ppcrt_program &program, const Manifest &manifest, const Op
     throw InputError(
         "--transport tcp: the environment does not say which rank this is: start it with torchrun, srun or "
         "mpirun, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process");
-  StoreLink link(storeAddress(options, *environment), environment->rank, environment->size,
-                 {options.joinTimeout, options.hangTimeout});
-  return runConnected(program, manifest, options, link, environment, prepare);
+  tcp::Address address = storeAddress(options, *environment);
+  std::unique_ptr<StoreLink> link;
+  try {
+    link = std::make_unique<StoreLink>(address, environment->rank, environment->size,
+                                       tcp::StoreLimits{options.joinTimeout, options.hangTimeout}, options.needsOthers);
+  } catch (const InputError &) {
+    if (options.needsOthers)
+      throw;
+    return 0;
+  }
+  return runConnected(program, manifest, options, *link, environment, prepare);
 }
 
 } // namespace ppcrt

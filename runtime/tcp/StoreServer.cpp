@@ -115,6 +115,8 @@ void StoreServer::welcome(Peer &peer, const Frame &frame) {
                     std::to_string(ranks) + ": another run may use the port; give one with --store HOST:PORT",
                 &peer, false);
   peer.rank = int(rank);
+  if (hasFailed)
+    send(peer, encode({FrameHead::rightMark, FrameKind::Failure, -1}, "", failure.data(), failure.size()));
 }
 
 void StoreServer::answer(const std::string &key, Entry &entry) {
@@ -191,6 +193,7 @@ void StoreServer::fail(const std::string &text, const Peer *culprit, bool isSaid
     return;
   hasFailed = true;
   failed = now();
+  failure = text;
   int speaker = ranks;
   for (const auto &peer : peers)
     if (!peer->isGone && peer->rank >= 0 && peer.get() != culprit)

@@ -74,6 +74,7 @@ private:
   std::vector<std::unique_ptr<Peer>> peers; // in the order in which they came
   std::map<std::string, Entry> entries;
   bool hasFailed = false;
+  std::string failure; // what those hear who come after it
   double begun, beaten = 0, failed = 0;
   std::atomic<bool> isEnding{false};
   std::thread thread;

@@ -297,14 +297,14 @@ TEST_F(CheckpointTest, AJumpOfTheLearningRateIsSaid) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     ProgramRun program("1,1,1", arguments);
     EXPECT_EQ(program.wait(), 0) << program.err();
-    size_t begin = program.err().find("note: the learning rate ");
+    size_t begin = program.err().find("warning: the learning rate ");
     return begin == std::string::npos ? "" : program.err().substr(begin);
   };
   EXPECT_EQ(run({"--steps", "6", "--lr", "1e-3", "--min-lr", "1e-4", "--warmup", "0"}), "");
   EXPECT_EQ(run({"--steps", "6"}), "") << "nothing is left to do";
   // Half a cosine over 12 steps is there in step 7.
-  EXPECT_EQ(run({"--steps", "12"}),
-            "note: the learning rate is 0.0004335 in step 7, after 0.0001 in step 6: its schedule is now that of "
+  EXPECT_EQ(run({"--steps", "12", "--quiet"}),
+            "warning: the learning rate is 0.0004335 in step 7, after 0.0001 in step 6: its schedule is now that of "
             "--steps 12 --lr 0.001 --min-lr 0.0001 --warmup 0; --lr 0.0001 --min-lr 0.0001 goes on without a jump\n");
   EXPECT_EQ(run({"--steps", "14", "--lr", "1e-4", "--min-lr", "1e-4"}), "");
 }

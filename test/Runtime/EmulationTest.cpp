@@ -156,7 +156,7 @@ TEST(EmulationFileTest, MistakesNameFileAndKey) {
   };
   std::string net = emulatedLinks;
   const Mistake mistakes[] = {
-      {"{", ": not valid JSON at byte 2 of 1"},
+      {"{", ":1:2: not valid JSON: the text ends here"},
       {"{}", ": top level: missing key \"links\""},
       {net + R"(, "speed": 1})", ": top level: unknown key \"speed\"; known: links, slowdown, durations"},
       {net + R"(, "slowdown": 0.5})", ": slowdown: expected from 1 to 1e+06, found 0.5"},

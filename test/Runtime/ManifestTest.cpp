@@ -330,10 +330,39 @@ TEST(ManifestTest, MistakesOfCollectivesNameTheirKey) {
   EXPECT_EQ(errorOf(manifest.dump()), "manifest: devices[0].step[10][3]: expected an integer from -1 to -1, found 0");
 }
 
-TEST(ManifestTest, BrokenJsonNamesTheByte) {
-  EXPECT_EQ(errorOf("{\"format\": 1,"), "manifest: not valid JSON at byte 14 of 13");
-  EXPECT_EQ(errorOf(""), "manifest: not valid JSON at byte 1 of 0");
+TEST(ManifestTest, BrokenJsonNamesThePlace) {
+  EXPECT_EQ(errorOf("{\"format\": 1,"), "manifest:1:14: key \"format\": not valid JSON: the text ends here");
+  EXPECT_EQ(errorOf(""), "manifest:1:1: not valid JSON: there is no text");
   EXPECT_EQ(errorOf("[]"), "manifest: top level: expected an object, found []");
+  struct Mistake {
+    const char *text, *error;
+  };
+  const char *notFinite = " is no number of JSON, though Python writes it: write a finite number, or remove the key";
+  const Mistake numbers[] = {{"{\"a\": {\"b\": 1},\n \"c\": NaN}", ":2:7: key \"c\": NaN"},
+                             {"{\"c\": [1, Infinity]}", ":1:11: key \"c\": Infinity"},
+                             {"{\"c\": -Infinity}", ":1:7: key \"c\": -Infinity"},
+                             {"{\"c\": -inf}", ":1:7: key \"c\": -inf"},
+                             {"[nan]", ":1:2: nan"}};
+  for (const Mistake &mistake : numbers)
+    EXPECT_EQ(errorOf(mistake.text), std::string("manifest") + mistake.error + notFinite);
+  const Mistake mistakes[] = {
+      {"{\"c\": True}", ":1:7: key \"c\": True is of Python: JSON writes true"},
+      {"{\"c\": None}", ":1:7: key \"c\": None is of Python: JSON writes null"},
+      {"{'c': 1}", ":1:2: not valid JSON: found 'c', and strings stand between double quotes"},
+      {"{\"c\": 1, // one\n}", ":1:10: key \"c\": not valid JSON: found //, and JSON has no comments"},
+      {"# made by hand", ":1:1: not valid JSON: found #, and JSON has no comments"},
+      {"{\"c\": 1,\n}", ":2:1: key \"c\": not valid JSON: found \"}\""},
+      {"{\"c\": 007}", ":1:7: key \"c\": not valid JSON: found \"007\""},
+      {"{\"c\": .5}", ":1:7: key \"c\": not valid JSON: found \".5\""},
+      {"{\"c\": [1, 2}", ":1:12: key \"c\": not valid JSON: found \"}\""},
+      {"{\"c\": \"a", ":1:9: key \"c\": not valid JSON: the text ends here"},
+      {"{\"c\": \"\xff\"}", ":1:8: key \"c\": not valid JSON: found \"\\xff\""},
+      {"{\"c\": 1} {\"c\": 2}", ":1:10: not valid JSON: found \"{\""},
+      {"{\"c\": 1e999}", ": key \"c\": the number '1e999' is larger than any that can be read"},
+      {"{\"c\": {\"d\": 1, \"d\": 2}}", ": key \"d\" is given twice"},
+  };
+  for (const Mistake &mistake : mistakes)
+    EXPECT_EQ(errorOf(mistake.text), std::string("manifest") + mistake.error);
 }
 
 // Values of a wrong kind anywhere: an error or a valid manifest, never a crash.

@@ -1,4 +1,5 @@
 // Whole runs whose ranks a launcher has started: the same numbers as forked ranks give, and one clear error.
+#include "runtime/core/Error.h"
 #include "runtime/core/RankEnvironment.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"
@@ -248,11 +249,48 @@ TEST_F(RankEnvironmentTest, EachLauncherIsRecognised) {
   EXPECT_EQ(readRankEnvironment()->size, 6);
 }
 
-TEST_F(RankEnvironmentTest, NonsenseCountsAsAbsent) {
-  for (const char *rank : {"", "x", "-1", "7", "99999999999999999999"}) {
-    set("OMPI_COMM_WORLD_RANK", rank), set("OMPI_COMM_WORLD_SIZE", "6");
-    EXPECT_FALSE(readRankEnvironment()) << rank;
+std::string errorOfEnvironment() {
+  try {
+    readRankEnvironment();
+  } catch (const InputError &error) {
+    return error.what();
   }
+  return "";
+}
+
+TEST_F(RankEnvironmentTest, NonsenseIsRefusedByNameAndValue) {
+  set("SLURM_STEP_ID", "0"), set("MASTER_ADDR", "node1");
+  const std::vector<const char *> launchers[] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+      {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"PMIX_RANK"},
+      {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}};
+  for (const std::vector<const char *> &launcher : launchers) {
+    auto setAll = [&] {
+      for (const char *name : launcher)
+        set(name, name == launcher.front() ? "1" : "4");
+    };
+    setAll();
+    ASSERT_TRUE(readRankEnvironment()) << launcher.front();
+    for (const char *name : launcher)
+      for (const char *value :
+           {"x", "1x", "-1", "+1", " 1", "01", "1.0", "0x1", "99999999999", "99999999999999999999"}) {
+        setAll();
+        set(name, value);
+        EXPECT_EQ(errorOfEnvironment(), format("environment variable %s: expected an integer from 0 to 2147483647, "
+                                               "found \"%s\": the launcher sets it, or unset it",
+                                               name, value));
+      }
+    for (const char *name : launcher)
+      unsetenv(name);
+  }
+  set("RANK", ""), set("WORLD_SIZE", "2");
+  EXPECT_FALSE(readRankEnvironment()) << "an empty one is not set";
+  set("RANK", "2");
+  EXPECT_EQ(errorOfEnvironment(), "RANK is 2 and WORLD_SIZE is 2: ranks are numbers from 0 to WORLD_SIZE - 1");
+  set("WORLD_SIZE", "");
+  EXPECT_EQ(errorOfEnvironment(), "RANK is 2 and WORLD_SIZE is not set: torchrun sets both");
 }
 
 } // namespace

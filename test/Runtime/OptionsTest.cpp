@@ -41,8 +41,8 @@ TEST(OptionsTest, NumbersThatMeanNothingAreRefusedByName) {
   std::map<std::string, char> options = numericOptions();
   EXPECT_GE(options.size(), 12u);
   for (const auto &[name, kind] : options) {
-    for (const char *value : {"nan", "NaN", "inf", "-inf", "-1", "-0.5", "1e400", "-1e400", "1e-400", "1e39", "", " ",
-                              "1x", "0x", "1,5", "--lr", " 1", "1 "})
+    for (const char *value : {"nan", "NaN", "inf", "-inf", "-1", "-0.5", "1e400", "-1e400", "1e-400", "1e39", "",
+                              " ",   "1x",  "0x",  "1,5",  "01", "007",  "00.5",  "+01",    "--lr",   " 1",   "1 "})
       EXPECT_EQ(refusal(name, value).find(name + ": expected "), 0u)
           << name << " " << value << ": " << refusal(name, value);
     if (kind == 'N')

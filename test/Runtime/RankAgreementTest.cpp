@@ -158,6 +158,8 @@ TEST_P(RankAgreementTest, WhatIsAnsweredWithoutRanksIsCompared) {
   Start starts[2];
   for (Start &start : starts)
     start.arguments = {"--synthetic", "--steps", "2"};
+  for (Start &start : starts) // a launcher starts all of them, so that they wait for each other longer
+    start.environment = {"TORCHELASTIC_RUN_ID=1"};
   starts[1].arguments.insert(starts[1].arguments.end(), {"--help", "--version", "--show-plan"});
   RanksEnd outcome = run(starts);
   expectRefused(outcome);
@@ -169,6 +171,44 @@ TEST_P(RankAgreementTest, WhatIsAnsweredWithoutRanksIsCompared) {
   EXPECT_EQ(outcome.statuses.front(), 0) << "the number of ranks is no matter: " << outcome.errors;
   EXPECT_EQ(outcome.out.find("ppc program: model "), 0u) << outcome.out;
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << "it is said once: " << outcome.out;
+}
+
+TEST_P(RankAgreementTest, AWordThatNoRankCanUseIsToldToAll) {
+  const std::pair<Words, std::string> mistakes[] = {
+      {{"--steps", "3x"}, "--steps: expected an integer from 0 to 1000000000, found \"3x\""},
+      {{"--stepps=3"}, "unknown argument \"--stepps=3\"; did you mean \"--steps\"?: see --help"},
+      {{"--join-timeout", "soon"}, "--join-timeout: expected a number from 0 to 3.4e+38, found \"soon\""},
+      {{"--quiet=no"}, "--quiet takes no value"}};
+  for (const auto &[words, error] : mistakes)
+    for (int other : {0, 1}) {
+      Start starts[2];
+      starts[1 - other].arguments = {"--synthetic", "--steps", "2"};
+      starts[other].arguments = words;
+      RanksEnd outcome = run(starts);
+      for (int status : outcome.statuses)
+        EXPECT_NE(status, 0) << outcome.errors;
+      EXPECT_EQ(outcome.out, "");
+      size_t at = outcome.errors.find(error);
+      ASSERT_NE(at, std::string::npos) << outcome.errors;
+      std::string line = outcome.errors.substr(0, at);
+      line = line.substr(line.rfind('\n') + 1);
+      EXPECT_EQ(line.find(other ? format("error: rank %d on ", other) : "error: "), 0u) << outcome.errors;
+      EXPECT_EQ(outcome.errors.find(error, at + 1), std::string::npos) << "it is said once: " << outcome.errors;
+      EXPECT_EQ(outcome.errors.find("have not come"), std::string::npos) << outcome.errors;
+    }
+}
+
+// Variables of a launcher in the shell of somebody who asks for help.
+TEST(AloneTest, HelpNeedsNoOthers) {
+  for (int rank : {0, 1}) {
+    ProgramRun run({},
+                   {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(freePort()),
+                    "RANK=" + std::to_string(rank), "WORLD_SIZE=2"},
+                   "1,2,1", {rank ? "--version" : "--help"});
+    EXPECT_EQ(run.wait(), 0);
+    EXPECT_EQ(run.err(), "");
+    EXPECT_EQ(run.out() != "", rank == 0);
+  }
 }
 
 // A folder with every file that a run can read; the options name them by relative paths. Data that a tokenizer reads is

@@ -51,7 +51,7 @@ TEST(SafeTensorsTest, RefusesDamagedFiles) {
   EXPECT_EQ(errorOf(file("{}", "").substr(0, 9)), "w: the header has 2 bytes, but the file only 9: it is truncated");
   std::string huge(8, '\x7f');
   EXPECT_NE(errorOf(huge + "{}").find("is larger than the 100000000 that safetensors allows"), std::string::npos);
-  EXPECT_EQ(errorOf(file("{\"x\":", "")), "w: not valid JSON at byte 6 of 5");
+  EXPECT_EQ(errorOf(file("{\"x\":", "")), "w:1:6: key \"x\": not valid JSON: the text ends here");
   EXPECT_EQ(errorOf(file("[]", "")), "w: top level: expected an object, found []");
   EXPECT_EQ(errorOf(file("{" + entry("x", "[1]", 0, 4) + "," + entry("x", "[1]", 4, 8) + "}", std::string(8, 'x'))),
             "w: key \"x\" is given twice");

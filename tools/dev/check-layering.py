@@ -13,7 +13,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 # library, or room of the runtime or the tools -> those it may use (itself always). `*` stands for one folder name.
 MAY_USE = {
     "Support": [],
-    "Limits": [],  # numbers, which everything shares
+    "Limits": [],  # headers of the standard library alone, which everything shares
     "Scheduling": ["Support"],
     "Sharding": ["Support"],
     "Model": ["Support"],
@@ -83,7 +83,7 @@ ONLY_CALLED_IN = {
 }
 
 PATHS = [  # path pattern -> library; the first that matches
-    (r"include/ppc/Support/Limits\.h$", "Limits"),
+    (r"include/ppc/Support/(Limits|NearestName)\.h$", "Limits"),
     (r"(?:include/ppc|lib)/Target/(?:\w+/)?\w*Capabilities\.(?:h|cpp)$", "TargetCapabilities"),
     (r"(?:include/ppc|lib/Phases)/InitPpc\.(?:h|cpp)$", "Init"),
     (r"include/ppc/Conversion/Passes\.(?:h|td)", "ConversionPasses"),
@@ -169,6 +169,7 @@ def self_test():
         ("include/ppc/Interfaces/A.td", 'include "ppc/Analysis/B.td"', 1),
         ("runtime/host/A.cpp", '#include "llvm/ADT/StringRef.h"', 1),
         ("runtime/core/A.cpp", '#include "ppc/Support/Limits.h"', 0),
+        ("runtime/core/A.cpp", '#include "ppc/Support/NearestName.h"', 0),
         ("runtime/core/A.cpp", '#include "ppc/Support/Units.h"', 1),
         ("lib/Codegen/A.cpp", '#include "ppcrt.h"', 1),
         ("tools/ppc-opt/ppc-opt.cpp", '#include "ppc/InitPpc.h"', 0),

@@ -1,6 +1,6 @@
 // The sizes up to which readers, tools and trained programs work, each once. docs/reference/Limits.md lists the same
 // numbers with what happens beyond them; a test holds the two equal. Plain numbers and no includes but <cstdint>: the
-// runtime, which shares nothing else with the compiler, reads them too.
+// runtime, which shares little else with the compiler, reads them too.
 #ifndef PPC_SUPPORT_LIMITS_H
 #define PPC_SUPPORT_LIMITS_H
 

@@ -2,7 +2,8 @@
 #ifndef PPC_SUPPORT_SPELLING_H
 #define PPC_SUPPORT_SPELLING_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "ppc/Support/NearestName.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -16,9 +17,6 @@ namespace mlir::ppc {
 std::optional<int64_t> parseWhole(llvm::StringRef text);
 /// Whether a number begins with a zero that is no digit of it: "010", "-007.5".
 bool hasLeadingZero(llvm::StringRef number);
-
-/// `; did you mean "dgx-h100"?` for the one of `names` that is nearest to `given`; empty where none is near.
-std::string didYouMean(llvm::StringRef given, llvm::ArrayRef<std::string> names);
 
 } // namespace mlir::ppc
 

@@ -10,8 +10,11 @@ Value ModelBuilder::experts(Value x, const std::string &name) {
   Dimension hidden{"hidden", shape.hidden}, expert{"experts", moe.experts}, ffn{"expert_ffn", moe.ffn};
   Value router = matrix(name + ".gate.weight", {{"router", moe.experts}, hidden});
   Value bias;
-  if (moe.scoreBias) // its gradient is zero, and it is not decayed: it stays as it is loaded
-    bias = vector(name + ".gate.e_score_correction_bias", {{"router", moe.experts}}, InitKind::Zeros);
+  if (moe.scoreBias) { // its gradient is zero, and it is not decayed: it stays as it is loaded
+    std::string biasName = name + ".gate.e_score_correction_bias";
+    bias = vector(biasName, {{"router", moe.experts}}, InitKind::Zeros);
+    unrounded.push_back(builder.getStringAttr(biasName));
+  }
   Value gateUp = matrix(name + ".experts.gate_up_proj", {expert, {"gate_up", 2}, ffn, hidden}, /*rowDims=*/0);
   Value down = matrix(name + ".experts.down_proj", {expert, hidden, ffn}, /*rowDims=*/0);
   storeExperts(name);

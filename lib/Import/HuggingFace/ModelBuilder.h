@@ -134,7 +134,8 @@ private:
   func::FuncOp function;
   SmallVector<DictionaryAttr> argumentAttributes;
   llvm::MapVector<StringAttr, SmallVector<Attribute>> stored; // ways to store a parameter
-  int64_t layer = -1; // 0: embedding, 1..L: decoder layers, L + 1: norm, head and loss
+  SmallVector<Attribute> unrounded; // names of parameters that the reference keeps in f32 where others are narrower
+  int64_t layer = -1;               // 0: embedding, 1..L: decoder layers, L + 1: norm, head and loss
 };
 
 } // namespace mlir::ppc

@@ -65,6 +65,8 @@ DictionaryAttr ModelBuilder::weightMap() {
       builder.getNamedAttr("config_keys", configKeys()),
       builder.getNamedAttr("parameters", builder.getDictionaryAttr(parameters)),
   };
+  if (!unrounded.empty())
+    fields.push_back(builder.getNamedAttr("unrounded", builder.getArrayAttr(unrounded)));
   if (config.paddingToken)
     fields.push_back(builder.getNamedAttr("padding_token", builder.getI64IntegerAttr(*config.paddingToken)));
   return builder.getDictionaryAttr(fields);
