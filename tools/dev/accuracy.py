@@ -117,7 +117,7 @@ def main():
               report.breakdown(scores, columns.split(","), options.memory))
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as file:
-            file.write(report.markdown(result, scores, rows, max(3, options.worst)))
+            file.write(report.markdown(result, rows))
     if result.misses:
         print(f"\n{len(result.misses)} figures outside their bounds:\n  " + "\n  ".join(result.misses))
     return 1 if options.check and result.misses else 0
