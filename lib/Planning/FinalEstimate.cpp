@@ -23,6 +23,25 @@ static Findings examine(const PlanRequest &request, const Plan &plan) {
   return {"", std::move(*difference)};
 }
 
+/// Those of the listed plans; the others keep their order, and what is said of the first ones.
+static void takeOut(PlanSearchResult &result, llvm::function_ref<bool(const Plan &)> isImpossible) {
+  std::vector<Plan> left;
+  size_t ties = 0, simplest = 0;
+  for (auto [number, plan] : llvm::enumerate(result.plans)) {
+    if (isImpossible(plan))
+      continue;
+    if (number < result.ties) {
+      ++ties;
+      if (number <= result.simplest)
+        simplest = left.size();
+    }
+    left.push_back(std::move(plan));
+  }
+  result.plans = std::move(left);
+  result.ties = ties;
+  result.simplest = simplest;
+}
+
 llvm::Error mlir::ppc::compareWithFinalEstimate(const PlanRequest &request, PlanSearchResult &result) {
   std::vector<const Plan *> plans;
   for (const Plan &plan : result.plans)
@@ -53,14 +72,13 @@ llvm::Error mlir::ppc::compareWithFinalEstimate(const PlanRequest &request, Plan
   };
   // In the order in which they were listed.
   const size_t listed = result.plans.size();
-  llvm::erase_if(result.plans, isImpossible);
+  takeOut(result, isImpossible);
   for (PlanAlternative &alternative : result.alternatives)
     if (alternative.plan && isImpossible(*alternative.plan)) {
       alternative.plan.reset();
       alternative.reason = "the one that was found cannot be run";
     }
   llvm::erase_if(result.frontier, isImpossible);
-  result.ties = std::min(result.ties, result.plans.size());
   if (listed && result.plans.empty())
     return llvm::createStringError("internal error, please report it: " + result.notes.back());
   return llvm::Error::success();

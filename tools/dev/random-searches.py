@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Searches plans of small random models, on random clusters of up to 64 devices, for every target and with random options.
+"""Searches plans of small random models, on random clusters of up to 64 devices, for every target and with random options: of
+configurations, and with `--kinds` of fine-tuning, on clusters of two kinds of devices, and of models in MLIR.
 
-    random-searches.py --plan-tool build/dev/bin/ppc-plan [--first 1] [--count 300] [--jobs 2] [--keep FOLDER]
+    random-searches.py --plan-tool build/dev/bin/ppc-plan [--first 1] [--count 300] [--jobs 2] [--keep FOLDER] [--kinds tuning,groups,modules]
 
 The number of a search is its seed: `--first 17 --count 1 --verbose` repeats one of them. A search fails where it ends with another
 status than 0 (plans) or 1 (one line that says why there is none), with an internal error, with a plan whose final estimate differs
@@ -10,9 +11,11 @@ what counts as equally long. Prints what was found and ends with 1 when a search
 """
 import argparse
 import concurrent.futures
+import glob
 import json
 import os
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -25,6 +28,9 @@ FAMILIES = ["gpt2", "llama-3-8b", "llama-3.1-405b", "qwen2-7b", "qwen3-8b", "gem
             "mixtral-8x7b", "qwen2-moe-57b", "qwen3-235b", "deepseek-v3"]
 CLUSTERS = {"dgx-h100": 8, "dgx-a100": 8, "dgx-b200": 8, "mi300x": 8, "gb200-nvl72": 72, "l40s": 8, "h100-pcie": 8}  # devices of a node
 STACKS = ["ppc", "ppc", "megatron-core", "fsdp", "deepspeed", "torchtitan"]
+MODULES = sorted(glob.glob(os.path.join(ROOT, "test/Inputs/Programs/*.mlir")) +
+                 glob.glob(os.path.join(ROOT, "test/Integration/Handmade/[a-k]*.mlir")))
+NOT_FINITE = re.compile(r'"\w+": -?(?:nan|inf|null)', re.IGNORECASE)
 # What a difference between the search and the final estimate is called in a note.
 DIFFERENCE = "the final estimate differs from the search"
 
@@ -84,6 +90,63 @@ def options_of(draw, config):
     return options
 
 
+def tuning_options(draw, config):
+    """What is trained otherwise than all weights on next tokens."""
+    layers = config.get("num_hidden_layers") or config.get("n_layer")
+    options = draw.choice([["--lora", "8"], ["--lora", "16", "--base-bits", draw.choice(["4", "8"])], ["--packed-length", "64"],
+                           ["--freeze-layers", str(max(1, layers // 2))] if layers > 1 else ["--lora", "4"], []])
+    options = options + ["--objective", draw.choice(["next-token", "dpo", "grpo"])]
+    return options + (["--prompt-length", "50"] if options[-1] == "grpo" else [])
+
+
+def mixed_cluster(draw, path):
+    """Writes a cluster of two kinds of devices."""
+    kinds = [("A100-SXM-80GB", "nvlink-3", "infiniband-hdr"), ("H100-SXM-80GB", "nvlink-4", "infiniband-ndr"),
+             ("L40S", "pcie-4", "infiniband-hdr"), ("A100-SXM-40GB", "nvlink-3", "infiniband-hdr")]
+    size = draw.choice([1, 2, 4, 8])
+    lines = ["name: mixed", "groups:"]
+    for kind, inside, outside in draw.sample(kinds, 2):
+        nodes = draw.choice([1, 2])
+        lines += [f"  - device: {{ kind: {kind} }}", "    levels:", f"      - {{ kind: {inside}, size: {size} }}"]
+        lines += [f"      - {{ kind: {outside}, size: {nodes} }}"] if nodes > 1 else []
+    with open(path, "w") as file:
+        file.write("\n".join(lines + ["between: { kind: infiniband-hdr, name: spine, size: 2 }", ""]))
+
+
+def replaced(options, **values):
+    """Without the options that a kind of search replaces; None: left out."""
+    kept, skip = [], 0
+    for index, word in enumerate(options):
+        if skip:
+            skip -= 1
+        elif word.startswith("--") and word[2:].replace("-", "_") in values:
+            skip = 1
+        else:
+            kept.append(word)
+    return kept + [each for name, value in values.items() if value is not None for each in ("--" + name.replace("_", "-"), value)]
+
+
+def arguments_of(draw, kind, scratch, path):
+    """What is asked: the model, which may lie at `path`, and options."""
+    family, config = small_model(draw)
+    options = options_of(draw, config)
+    if kind == "modules":
+        options = replaced(options, seq_len=None, global_batch=None, stack=None, devices=draw.choice(["1", "2", "4", "8"]))
+        module = draw.choice(MODULES)
+        pins = ["--pin", "--forbid"]  # of what its ops are cut into nothing else is decided
+        return [module] + [word for index, word in enumerate(options) if word not in pins and options[index - 1] not in pins]
+    if kind == "tuning":
+        options = replaced(options, target=None, stack=draw.choice(["megatron-core", "fsdp", "deepspeed"]))
+        options += tuning_options(draw, config)
+    if kind == "groups":
+        cluster = os.path.join(scratch, "mixed.yaml")
+        mixed_cluster(draw, cluster)
+        options = replaced(options, cluster=cluster, devices=None)
+    with open(path + f"-{family}.json", "w") as file:
+        json.dump(config, file)
+    return [path + f"-{family}.json", *options]
+
+
 def times_of(answer):
     """Steps that were replayed: of plans and of the best plans with another decision."""
     plans = answer.get("plans", []) + [each["plan"] for each in answer.get("alternatives", []) if each.get("plan")]
@@ -100,6 +163,8 @@ def verdict_of(done):
         return "refused", None
     if done.returncode != 0:
         return "failed", f"status {done.returncode}: {said[-600:]}"
+    if NOT_FINITE.search(done.stdout):
+        return "failed", f"the answer holds a number that is none: {NOT_FINITE.search(done.stdout).group(0)}"
     answer = json.loads(done.stdout)
     for note in answer.get("notes", []):
         if DIFFERENCE in note:
@@ -116,13 +181,11 @@ def verdict_of(done):
 
 def search(options, seed):
     draw = random.Random(seed)
-    family, config = small_model(draw)
-    arguments = options_of(draw, config)
+    kinds = [kind for kind in options.kinds.split(",") if kind]
     with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(options.keep or scratch, f"{seed}-{family}.json")
-        with open(path, "w") as file:
-            json.dump(config, file)
-        command = [options.plan_tool, path, *arguments, "--emit", "json"]
+        folder = options.keep or scratch
+        arguments = arguments_of(draw, kinds[seed % len(kinds)] if kinds else "", folder, os.path.join(folder, str(seed)))
+        command = [options.plan_tool, *arguments, "--emit", "json"]
         started = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True)
         seconds = time.monotonic() - started
@@ -137,6 +200,7 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", metavar="FOLDER", help="keep the configurations there")
+    parser.add_argument("--kinds", default="", help="tuning, groups, modules: by turns, in place of configurations alone")
     parser.add_argument("--verbose", action="store_true", help="print each command and what it says")
     options = parser.parse_args()
     if options.keep:
