@@ -113,5 +113,6 @@ TEST(ScheduleDocs, DrawingsAreThoseOfTheCode) {
     llvm::raw_fd_ostream out(file, error);
     out << drawn;
   }
-  EXPECT_GE(drawings, 2 * int(pipelineScheduleKinds().size()));
+  // One in the comments of each generator, five on the page.
+  EXPECT_GE(drawings, int(pipelineScheduleKinds().size()) + 5);
 }
