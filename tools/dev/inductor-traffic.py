@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What torch.compile would move to and from memory for layers of the table of docs/internals/Cuda.md, beside what our kernels do.
+"""What torch.compile would move to and from memory for layers of the table of docs/performance/gpu-kernels.md, beside what our kernels do.
 
-    python3 tools/dev/inductor-traffic.py [--environment FOLDER] [--build build/dev] [--check docs/internals/Cuda.md]
+    python3 tools/dev/inductor-traffic.py [--environment FOLDER] [--build build/dev] [--check docs/performance/gpu-kernels.md]
 
 TorchInductor makes its kernels for tensors that are not there (fake ones of an H100), without a GPU or a driver; nothing is run. The layers
 are written as those of our programs are: the residual in f32, products of bf16 with the same types of results, products, attention

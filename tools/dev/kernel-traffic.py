@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the kernels of a layer move to and from memory, beside the least: the table of docs/internals/Cuda.md, or that it is there.
+"""What the kernels of a layer move to and from memory, beside the least: the table of docs/performance/gpu-kernels.md, or that it is there.
 
-    python3 tools/dev/kernel-traffic.py --build build/dev [--check docs/internals/Cuda.md]
+    python3 tools/dev/kernel-traffic.py --build build/dev [--check docs/performance/gpu-kernels.md]
 
 Counted in programs for GPUs by `ppc-compile --emit=traffic`; nothing is run. The layers are the functions that the
 program calls once for each layer of the model, the first forward and the second backward."""
