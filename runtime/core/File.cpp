@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <poll.h>
@@ -97,6 +98,9 @@ OutputFile OutputFile::beside(const std::string &path, uint64_t run) {
   result.fd = open(result.name.c_str(), createAnew, 0666);
   if (result.fd < 0)
     throw InputError(withErrno("cannot write " + path));
+  struct flock lock{}; // as long as it is written: who finds the file knows that it is not abandoned
+  lock.l_type = F_WRLCK;
+  (void)fcntl(result.fd, F_OFD_SETLK, &lock);
   if (replaces)
     (void)fchmod(result.fd, status.st_mode & 0777); // where the file system has modes
   return result;
@@ -268,11 +272,45 @@ uint64_t drawRunNumber() {
   return (uint64_t(device()) << 31 ^ device()) | 1;
 }
 
-std::string partialPath(const std::string &path, uint64_t run) {
+// What the names of partial files begin with.
+static std::string partialPrefix(const std::string &path) {
   constexpr size_t longest = 200; // of 255 bytes that a name may have
   std::string target = targetOf(path);
   size_t name = target.rfind('/') + 1; // 0 where there is none
-  return target.substr(0, std::min(target.size(), name + longest)) + format(".partial-%llx", (unsigned long long)run);
+  return target.substr(0, std::min(target.size(), name + longest)) + ".partial-";
+}
+
+std::string partialPath(const std::string &path, uint64_t run) {
+  return partialPrefix(path) + format("%llx", (unsigned long long)run);
+}
+
+// Whether no process of this machine writes a partial file.
+static bool isAbandoned(const std::string &path) {
+  int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  bool isFree = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  if (fd >= 0)
+    close(fd);
+  return isFree;
+}
+
+std::vector<std::string> abandonedPartials(const std::string &path) {
+  std::filesystem::path prefix = partialPrefix(path);
+  std::string begin = prefix.filename().string();
+  std::error_code failure;
+  std::vector<std::string> found;
+  std::filesystem::path folder = prefix.has_parent_path() ? prefix.parent_path() : std::filesystem::path(".");
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    std::string name = entry->path().filename().string();
+    bool isPartial = name.compare(0, begin.size(), begin) == 0 && name.size() > begin.size() &&
+                     name.find_first_not_of("0123456789abcdef", begin.size()) == std::string::npos;
+    if (isPartial && entry->is_regular_file(failure) && isAbandoned(entry->path().string()))
+      found.push_back((prefix.has_parent_path() ? entry->path() : entry->path().filename()).string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 void reserveStandardStreams() {

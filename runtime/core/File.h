@@ -94,6 +94,10 @@ uint64_t drawRunNumber();
 // What is to replace `path` until it is complete: TARGET.partial-RUN, in a name that is not too long.
 std::string partialPath(const std::string &path, uint64_t run);
 
+// What runs have left beside `path` that ended before it was complete: names of partial files that no process of this
+// machine has open. Where the file system has no locks, none is found.
+std::vector<std::string> abandonedPartials(const std::string &path);
+
 // Opens the null device where one of the descriptors 0 to 2 is closed, so that no file gets its number and with it what
 // is printed. Reading input and writing output fail as on the closed one; errors and notes go nowhere. To be called
 // before anything is opened.

@@ -156,7 +156,7 @@ void FolderLock::takeWithLock() {
     if (isTaken(failure)) {
       Owner owner = Owner::parse(contentOf(fd));
       if ((owner.id && !hasEnded(owner.machine, owner.process)) || turn + 1 == turns)
-        refuse(owner);
+        refuse(owner, status.st_nlink > 1);
       close(std::exchange(fd, -1)); // it is about to write its name, or its ranks are about to end as it has
       sleep(0.1);
       continue;
@@ -171,16 +171,32 @@ void FolderLock::takeWithLock() {
       close(std::exchange(fd, -1));
       continue;
     }
-    if (status.st_nlink > 1) // what is written would be in a file of another name, too
-      throw InputError(cannotWrite(path) + ": the file has other names (hard links): remove this one");
     Owner before = Owner::parse(contentOf(fd));
     if (before.id && before.machine != machineIdentity())
       watch(before); // locks may not reach its machine
     if (before.id)
       note = "the run that used " + folder + " (" + before.describe() + ") has ended without saying so: going on";
+    if (status.st_nlink > 1) // what is written would be in a file of another name, too
+      takeCopy();
     return write();
   }
   throw InputError("cannot lock " + path + ": others take and leave it all the time");
+}
+
+// A copy of a run's folder by hard links has the lock of that run. The name gets a file of its own, and the other name
+// keeps its own: who waits for the old file sees that it is not the one of this name any more.
+void FolderLock::takeCopy() {
+  std::string mine = path + "." + std::to_string(number);
+  int own = open(mine.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (own < 0)
+    throw InputError(withErrno(cannotWrite(mine)));
+  if (int failure = lockWhole(own); failure || std::rename(mine.c_str(), path.c_str()) != 0) {
+    std::string problem = withErrno(cannotWrite(path));
+    close(own);
+    unlink(mine.c_str());
+    throw InputError(problem);
+  }
+  close(std::exchange(fd, own));
 }
 
 void FolderLock::takeWithoutLock() {
@@ -214,9 +230,13 @@ void FolderLock::watch(const Owner &owner) {
   }
 }
 
-void FolderLock::refuse(const Owner &owner) const {
-  throw InputError(folder + " is used by another run (" + owner.describe() +
-                   "): wait until it has ended, or give another --checkpoint-dir");
+void FolderLock::refuse(const Owner &owner, bool isLinked) const {
+  std::string where =
+      isLinked
+          ? ", whose folder this may be a copy of: " + path +
+                " has another name (a hard link, as cp -al makes): wait until that run has ended, or remove this name"
+          : ": wait until it has ended, or give another --checkpoint-dir";
+  throw InputError(folder + " is used by another run (" + owner.describe() + ")" + where);
 }
 
 std::string FolderLock::text() const {

@@ -46,10 +46,11 @@ private:
   struct Owner;
   static void sleep(double seconds);
   void takeWithLock();
+  void takeCopy();
   void takeWithoutLock();
   // Waits to see whether the owner counts; throws InputError when it does.
   void watch(const Owner &owner);
-  [[noreturn]] void refuse(const Owner &owner) const;
+  [[noreturn]] void refuse(const Owner &owner, bool isLinked = false) const;
   std::string text() const;
   void write() const;
 

@@ -36,7 +36,7 @@ static RankMemory ofStage(const Manifest &manifest, const std::vector<RankMemory
 
 Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate)
     : manifest(manifest), options(options), log(log), losses(losses), peakRate(peakRate),
-      progress(!options.quiet && isatty(STDERR_FILENO)),
+      progress(stderr, !options.quiet && isatty(STDERR_FILENO)),
       printEvery(options.printEvery ? options.printEvery : std::max<int64_t>(1, options.steps / 50)) {
   previous.groupBytes.resize(manifest.groups.size());
 }
@@ -59,9 +59,8 @@ void Metrics::report(const StepReport &report, const Traffic &traffic, double at
   bool print = reported == 1 || report.evaluated || report.step == options.steps || report.step % printEvery == 0;
   // Many steps by 50 may be long, and so may be what comes between steps: evaluations, checkpoints.
   print |= !options.printEvery && at - lastPrinted >= mlir::ppc::limits::silentSeconds;
-  if (progress && print)
-    std::fprintf(stderr, "\r\033[K");
   if (print) {
+    progress.remove();
     std::printf("step %lld loss %.7g grad_norm %.6g lr %.4g tokens/s %.0f ms/step %.2f", (long long)report.step,
                 report.loss, report.gradNorm, report.learningRate, tokensPerStep() / report.seconds,
                 report.seconds * 1e3);
@@ -72,13 +71,22 @@ void Metrics::report(const StepReport &report, const Traffic &traffic, double at
     std::fflush(stdout);
     lastPrinted = at;
   }
-  if (progress)
-    drawProgress(report.step, report.loss);
+  if (report.step == options.steps)
+    progress.remove();
+  else
+    progress.show(progressText(report.step, format(" loss %.4f", report.loss)), now());
+}
+
+void Metrics::begin(const std::string &activity) {
+  if (reported == 0)
+    progress.show(progressText(0, ""), now());
+  progress.begin(activity, now());
 }
 
 void Metrics::reportEvaluation(int64_t step, double evalLoss) {
   if (step == 0) // later steps have their lines in the log
     log.write(nlohmann::ordered_json{{"step", step}, {"eval_loss", evalLoss}}.dump());
+  progress.remove();
   if (options.quiet)
     return;
   std::printf("step %lld eval_loss %.7g\n", (long long)step, evalLoss);
@@ -147,21 +155,13 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
   return line.dump();
 }
 
-void Metrics::drawProgress(int64_t step, double loss) {
-  if (step == options.steps) {
-    std::fprintf(stderr, "\r\033[K");
-    return;
-  }
-  constexpr double secondsBetweenDrawings = 0.1;
-  if (now() - lastDrawing < secondsBetweenDrawings)
-    return;
-  lastDrawing = now();
+std::string Metrics::progressText(int64_t step, const std::string &loss) const {
   constexpr int width = 30;
-  int filled = int(width * step / options.steps);
-  double left = counted > 0 ? otherSeconds / double(counted) * double(options.steps - step) : 0;
-  std::fprintf(stderr, "\r[%s%s] %lld/%lld loss %.4f, %.0f s left\033[K", std::string(filled, '#').c_str(),
-               std::string(width - filled, '.').c_str(), (long long)step, (long long)options.steps, loss, left);
-  std::fflush(stderr);
+  int filled = options.steps ? int(width * step / options.steps) : 0;
+  std::string left =
+      counted > 0 ? format(", %.0f s left", otherSeconds / double(counted) * double(options.steps - step)) : "";
+  return format("[%s%s] %lld/%lld%s%s", std::string(filled, '#').c_str(), std::string(width - filled, '.').c_str(),
+                (long long)step, (long long)options.steps, loss.c_str(), left.c_str());
 }
 
 void Metrics::summarize(const StepReport &last) {

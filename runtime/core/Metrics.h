@@ -4,6 +4,7 @@
 #include "runtime/core/LineFile.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
+#include "runtime/core/ProgressLine.h"
 #include "runtime/core/RankContext.h"
 
 #include <string>
@@ -34,6 +35,8 @@ public:
   // `peakRate`: of all ranks, in FLOP/s, see PeakRate.h; 0: not measured.
   Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate);
 
+  // Of a terminal: what takes time from now on, as "step 3".
+  void begin(const std::string &activity);
   // `at`: when the step and what belongs to it ended, in seconds of now().
   void report(const StepReport &report, const Traffic &traffic, double at);
   // Of parameters as they are after step `step`, where no step is left to run; 0: as the run begins with them.
@@ -49,21 +52,20 @@ private:
   std::string memoryText(const StepReport &report) const;
   // Model FLOPs used, as a share of the peak rate in percent; 0: not known.
   double utilization(double seconds) const;
-  void drawProgress(int64_t step, double loss);
+  std::string progressText(int64_t step, const std::string &loss) const;
   double tokensPerStep() const { return double(manifest.globalBatch * manifest.sequenceLength); }
 
   const Manifest &manifest;
   const Options &options;
   LineFile log, losses;
   double peakRate;
-  bool progress; // a bar on stderr
+  ProgressLine progress; // on stderr
   int64_t printEvery;
   int64_t reported = 0; // steps
   int64_t counted = 0;  // of them, for the closing lines
   double firstSeconds = 0, otherSeconds = 0;
   double firstWaited = 0, otherWaited = 0; // for communication, in these
-  double lastDrawing = 0;
-  double lastPrinted = 0; // in seconds of now()
+  double lastPrinted = 0;                  // in seconds of now()
   bool warned = false;
   Traffic previous;
 };

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <set>
 
 namespace ppcrt {
 
@@ -91,6 +93,25 @@ std::vector<RunFact> Training::facts() const {
   return {{"checkpoints to go on from", candidates, candidates}};
 }
 
+// Files that a run has left beside those that this one writes: they may be large, and nobody else removes them.
+static void noteAbandoned(const Options &options) {
+  std::vector<std::string> paths = {options.saveParameters, options.saveGradients, options.trace, options.profile,
+                                    options.saveDurations};
+  std::error_code failure;
+  std::set<std::string> targets;
+  for (std::filesystem::directory_iterator entry(options.saveWeights, failure), end;
+       !options.saveWeights.empty() && !failure && entry != end; entry.increment(failure))
+    if (size_t at = entry->path().string().rfind(".partial-"); at != std::string::npos)
+      targets.insert(entry->path().string().substr(0, at));
+  paths.insert(paths.end(), targets.begin(), targets.end());
+  for (const std::string &path : paths)
+    for (const std::string &left : path.empty() ? std::vector<std::string>() : abandonedPartials(path))
+      std::fprintf(stderr,
+                   "note: %s is left of a run that ended before it was complete: remove it, unless a run on another "
+                   "machine writes it\n",
+                   left.c_str());
+}
+
 void Training::createOutputs() {
   if (std::string data = tokens ? tokens->describe() : ""; !data.empty() && !options.quiet)
     std::printf("data: %s\n", data.c_str());
@@ -107,6 +128,8 @@ void Training::createOutputs() {
     std::fprintf(stderr, "note: %s\n", paddingNote.c_str());
   if (options.checkMachine)
     return;
+  if (!options.quiet)
+    noteAbandoned(options);
   checkpoints.prepare();
   log = forOption("--log", [&] { return LineFile(options.log); });
   losses = forOption("--save-losses", [&] { return LineFile(options.saveLosses); });
@@ -181,8 +204,13 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
                    options.saveLosses.c_str(), (long long)lines, (long long)done);
     metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   }
+  auto begin = [&](const std::string &activity) {
+    if (metrics)
+      metrics->begin(activity);
+  };
   auto loss = [&](int64_t batch, const TokenSource &samples) { return executor.evaluate(batch, samples); };
   if (heldOut && done >= options.steps) { // no step is left to evaluate after
+    begin("evaluation");
     double found = heldOut->run(loss, transport.rank() == 0 && !options.quiet);
     if (metrics)
       metrics->reportEvaluation(done, found);
@@ -192,6 +220,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     if (bodies)
       bodies->beginStep();
     report.prepares = bodies && bodies->isCalibrating();
+    begin(format("step %lld", (long long)step));
     double start = now();
     report.step = step;
     report.learningRate = schedule.at(step);
@@ -210,6 +239,8 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     }
     report.evaluated = heldOut && (step == options.steps || (options.evalEvery && step % options.evalEvery == 0));
     if (report.evaluated)
+      begin(format("evaluation after step %lld", (long long)step));
+    if (report.evaluated)
       report.evalLoss = heldOut->run(loss, transport.rank() == 0 && !options.quiet);
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
@@ -218,6 +249,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
       measureMemory(transport, memory, report);
     if (metrics)
       metrics->report(report, context.traffic, now());
+    begin(format("checkpoints after step %lld", (long long)step));
     checkpoints.afterStep(transport, memory, step);
   }
   if (profile)

@@ -27,6 +27,12 @@ LAYOUTS = {
     "pp4-gpipe": ["--pp", "4", "--schedule", "gpipe", "--micro-batch", "1"],
     "bf16": ["--dp", "2", "--precision", "bf16"],
 }
+# A model with the initial values of seed 0; the loss of its first 5 and 10 samples, each counted once, as measured from outside.
+KNOWN_MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 259, "hidden_size": 48, "intermediate_size": 100,
+               "num_hidden_layers": 4, "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 64,
+               "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": True}
+KNOWN = {5: 5.592065, 10: 5.462883}
+KNOWN_BATCHES = [1, 8, 10]
 SAMPLES = [3, 8, 13]  # of a global batch of 8
 LOSS_TOLERANCE = {"bf16": 1e-2}  # relative; 1e-5 otherwise
 
@@ -56,6 +62,25 @@ def one_by_one(build, scratch):
     return [b - a for a, b in zip(sums, sums[1:])]
 
 
+def golden_losses(build, scratch):
+    """Problems of held-out samples that are fewer than a batch, or no whole number of batches, against KNOWN, for all batches alike."""
+    config, text = os.path.join(scratch, "known.json"), " ".join(str(number) for number in range(1, 100)).encode()
+    with open(config, "w") as file:
+        json.dump(KNOWN_MODEL, file)
+    problems = []
+    for batch in KNOWN_BATCHES:
+        program = programs.compile_model(build, config, ["--seq-len", "32", "--global-batch", str(batch), "--micro-batch", "1"],
+                                         os.path.join(scratch, f"known-{batch}"))
+        for samples, wanted in KNOWN.items():
+            held = os.path.join(scratch, "known")
+            with open(held, "wb") as file:
+                file.write(text[:161] if samples == 5 else text[:257] + b"z" * 64)
+            found = evaluated(program, held)
+            if not abs(found - wanted) <= 2e-6:
+                problems.append(f"{samples} samples in batches of {batch}: {found}, not {wanted}")
+    return problems
+
+
 def gradients(program, data, scratch, **options):
     path = os.path.join(scratch, "gradients.safetensors")
     programs.train(program, data, 2, save_gradients=path, **options)
@@ -73,6 +98,9 @@ def main():
         for path, seed in ((data, 1), (held, 2)):
             with open(path, "wb") as file:
                 file.write(programs.english(8000, seed))
+        for text in golden_losses(arguments.build, scratch):
+            print(text)
+            failed += 1
         losses = one_by_one(arguments.build, scratch)
         for name, layout in LAYOUTS.items():
             program = programs.compile_model(arguments.build, MODEL, SHAPE + layout, os.path.join(scratch, name))

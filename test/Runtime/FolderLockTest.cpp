@@ -145,6 +145,33 @@ TEST_P(FolderLockTest, AnOwnerOnAnotherMachineIsWatched) {
   EXPECT_GE(watched, 3);
 }
 
+// A copy of a folder by hard links has the lock of the run that has used it, or uses it.
+TEST_P(FolderLockTest, ACopyByHardLinksHasALockOfItsOwn) {
+  std::string copy = folder + "-copy", original = folder;
+  fs::create_directories(copy);
+  pid_t child = startOwner();
+  fs::create_hard_link(original + "/run.lock", copy + "/run.lock");
+  folder = copy;
+  if (GetParam()) {
+    std::string why = refusal();
+    EXPECT_EQ(why.find(copy + " is used by another run (process " + std::to_string(child)), 0u) << why;
+    EXPECT_NE(why.find(copy + "/run.lock has another name (a hard link, as cp -al makes): wait until that run has "
+                              "ended, or remove this name"),
+              std::string::npos)
+        << why;
+  }
+  end(child);
+  std::string before = readFile(original + "/run.lock");
+  std::unique_ptr<FolderLock> lock = take();
+  EXPECT_NE(lock->takenOver(), "");
+  EXPECT_EQ(readFile(original + "/run.lock"), before) << "of the other run";
+  EXPECT_NE(readFile(copy + "/run.lock"), before);
+  if (GetParam()) // without locks, its beats would tell
+    EXPECT_NE(refusal().find("is used by another run"), std::string::npos);
+  lock.reset();
+  EXPECT_TRUE(fs::is_empty(copy));
+}
+
 // Where a link has the name of the lock, its file is not written.
 TEST_P(FolderLockTest, NoFileIsWrittenThroughALink) {
   fs::create_directories(folder);
@@ -154,7 +181,7 @@ TEST_P(FolderLockTest, NoFileIsWrittenThroughALink) {
     symbolic ? fs::create_symlink(target, folder + "/run.lock") : fs::create_hard_link(target, folder + "/run.lock");
     std::string why = refusal();
     EXPECT_EQ(readFile(target), text);
-    if (GetParam()) // without locks, a new file takes the name
+    if (GetParam() && symbolic) // else a new file takes the name
       EXPECT_EQ(why.find("--checkpoint-dir: cannot write " + folder + "/run.lock: "), 0u) << why;
     fs::remove(folder + "/run.lock");
   }

@@ -1,5 +1,7 @@
 // What is printed of steps.
 #include "runtime/core/Metrics.h"
+#include "runtime/core/Clock.h"
+#include "runtime/core/ProgressLine.h"
 #include "test/Runtime/BigramProgram.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +41,43 @@ TEST(Metrics, SaysSomethingEverySixSeconds) {
 }
 
 TEST(Metrics, KeepsToStepsThatAreAskedFor) { EXPECT_EQ(printedLines(100, 60, 50), 3u); }
+
+// A step that takes long: the line of a terminal moves by the seconds that it tells.
+TEST(ProgressLineTest, MovesWhileSomethingTakesLong) {
+  FILE *file = std::tmpfile();
+  auto written = [&] {
+    std::string text(size_t(std::ftell(file)), '\0');
+    std::rewind(file);
+    EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+    std::rewind(file);
+    return text;
+  };
+  {
+    ProgressLine line(file, true);
+    line.tick(1e9);
+    EXPECT_EQ(written(), "") << "nothing is shown before there is something";
+    double start = now() + 1e6; // for the thread of the line, nothing takes long
+    line.begin("step 1", start);
+    line.show("[....] 0/9", start);
+    line.tick(start + 0.5);
+    line.tick(start + 7);
+    line.begin("evaluation after step 1", start + 8);
+    line.show("[#...] 1/9", start + 8);
+    line.show("[##..] 2/9", start + 8.05); // too soon to be drawn
+    line.tick(start + 68);
+    line.remove();
+    line.tick(start + 70);
+    EXPECT_EQ(written(), "\r[....] 0/9\033[K\r[....] 0/9\033[K\r[....] 0/9; step 1: 7 s\033[K\r[#...] 1/9\033[K"
+                         "\r[##..] 2/9; evaluation after step 1: 60 s\033[K\r\033[K");
+  }
+  EXPECT_EQ(written(), "");
+  ProgressLine silent(file, false);
+  silent.begin("step 1", 0);
+  silent.show("[....] 0/9", 0);
+  silent.tick(100);
+  EXPECT_EQ(written(), "");
+  std::fclose(file);
+}
 
 } // namespace
 } // namespace ppcrt

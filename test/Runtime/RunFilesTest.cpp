@@ -1,5 +1,6 @@
 // Every option that names an output, on every file that the same command reads, under every name of it: none is
 // destroyed.
+#include "runtime/core/File.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>
@@ -143,6 +144,31 @@ TEST_F(RunFilesTest, TwoRunsOfOnePathDoNotMix) {
   ASSERT_EQ(kill(first.launcher(), SIGCONT), 0);
   ASSERT_EQ(first.wait(), 0) << first.err();
   EXPECT_TRUE(saved("both") == saved("alone1"));
+}
+
+// A killed run leaves what it was writing: the next one that writes there says so, and takes nothing from runs that
+// live.
+TEST_F(RunFilesTest, WhatAKilledRunHasLeftIsNamed) {
+  std::string parameters = temporaryPath("left/parameters"), weights = temporaryPath("left/weights");
+  std::filesystem::create_directories(weights);
+  std::string left[] = {parameters + ".partial-1a2b", weights + "/model.safetensors.partial-7"};
+  for (const std::string &path : left)
+    writeFile(path, "half");
+  for (const char *other : {".partial-1a2b.txt", ".partial-", ".partial-xyz", "s.partial-1"})
+    writeFile(parameters + other, "of somebody");
+  OutputFile living = OutputFile::beside(parameters, 9);
+  EXPECT_EQ(abandonedPartials(parameters), std::vector<std::string>{left[0]});
+  ProgramRun run("1,1,1", {"--synthetic", "--steps", "1", "--save-parameters", parameters, "--save-weights", weights});
+  EXPECT_EQ(run.wait(), 0) << run.err();
+  std::string expected;
+  for (const std::string &path : left) {
+    expected += "note: " + path +
+                " is left of a run that ended before it was complete: remove it, unless a run on another machine "
+                "writes it\n";
+    EXPECT_EQ(readFile(path), "half");
+  }
+  EXPECT_EQ(run.err(), expected);
+  EXPECT_TRUE(std::filesystem::exists(parameters + ".partial-9"));
 }
 
 TEST_F(RunFilesTest, LinesAreOfOneRun) {

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Writes initial.json: how transformers begins each parameter of each model of Cases/, as check_initial.py compares it.
+
+Runs where make_goldens.py does:
+    ENV/bin/python make_initial.py
+"""
+import collections
+import glob
+import json
+import os
+
+import torch
+import transformers
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SEEDS = 12
+
+
+def values(fields):
+    """{parameter: values of all seeds, [seed, ...]}, router biases included."""
+    drawn = collections.defaultdict(list)
+    for seed in range(SEEDS):
+        torch.manual_seed(seed)
+        config = transformers.AutoConfig.for_model(fields["model_type"]).from_dict(dict(fields))
+        model = getattr(transformers, fields["architectures"][0])(config).float()
+        biases = [(name, bias) for name, bias in model.named_buffers() if name.endswith("e_score_correction_bias")]
+        for name, value in [*model.named_parameters(), *biases]:
+            drawn["embed_out.weight" if fields["model_type"] == "gpt_neox" and name == "lm_head.weight" else name].append(value.detach().clone())
+    return {name: torch.stack(list_of) for name, list_of in drawn.items()}
+
+
+def figures(drawn):
+    """Number of values, their mean and deviation, and the rows that are zero beside others that are not."""
+    rows = drawn.reshape(SEEDS, drawn.shape[1], -1)
+    zero = [row for row in range(rows.shape[1]) if not rows[:, row].any()]
+    zero = zero if len(zero) < rows.shape[1] else []
+    rest = rows[:, [row for row in range(rows.shape[1]) if row not in zero]]
+    return {"count": rest.numel(), "mean": float(f"{rest.mean():.6g}"), "deviation": float(f"{rest.std():.6g}"), "zero_rows": zero}
+
+
+def main():
+    found = {}
+    for path in sorted(glob.glob(os.path.join(HERE, "Cases", "*.json"))):
+        with open(path) as file:
+            fields = json.load(file)
+        found[os.path.basename(path)[:-len(".json")]] = {name: figures(drawn) for name, drawn in values(fields).items()}
+    text = ",\n".join(f'"{name}": {{\n' + ",\n".join(f'  "{parameter}": {json.dumps(row)}' for parameter, row in rows.items()) + "}"
+                      for name, rows in found.items())
+    with open(os.path.join(HERE, "initial.json"), "w") as file:
+        file.write("{\n" + text + "\n}\n")
+
+
+main()
