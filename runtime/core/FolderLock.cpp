@@ -190,11 +190,14 @@ void FolderLock::takeCopy() {
   int own = open(mine.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (own < 0)
     throw InputError(withErrno(cannotWrite(mine)));
-  if (int failure = lockWhole(own); failure || std::rename(mine.c_str(), path.c_str()) != 0) {
-    std::string problem = withErrno(cannotWrite(path));
+  try {
+    if ((errno = lockWhole(own)) != 0)
+      throw InputError(withErrno(cannotWrite(path)));
+    renameFile(mine, path);
+  } catch (...) {
     close(own);
     unlink(mine.c_str());
-    throw InputError(problem);
+    throw;
   }
   close(std::exchange(fd, own));
 }
