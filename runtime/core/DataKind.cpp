@@ -15,7 +15,7 @@ using namespace std::string_view_literals;
 
 constexpr size_t lookedAt = size_t(1) << 20; // bytes of a file that tell whether it is a text
 
-enum class WayOut { Unpack, Columns, Array, Weights, Document, Picture, Program };
+enum class WayOut { Unpack, Columns, Array, Weights, Document, Picture, Program, Pointer };
 
 struct Signature {
   std::string_view bytes;
@@ -32,6 +32,12 @@ constexpr Signature signatures[] = {
     {"\xfd"
      "7zXZ\0"sv,
      0, "an xz file", WayOut::Unpack, "xz -dc"},
+    {"\xff\x06\0\0sNaPpY"sv, 0, "a snappy file", WayOut::Unpack, "snzip -dc"},
+    {"\x5d\0\0\x80\0"sv, 0, "an lzma file", WayOut::Unpack, "xz -dc"},
+    {"MSCF\0\0\0\0"sv, 0, "a cabinet archive", WayOut::Unpack, "cabextract -p"},
+    {"!<arch>\n"sv, 0, "an archive of a package or a library", WayOut::Unpack},
+    {"\xed\xab\xee\xdb"sv, 0, "an RPM package", WayOut::Unpack},
+    {"CD001"sv, 32769, "a disc image", WayOut::Unpack},
     {"1AY&SY"sv, 4, "a bzip2 file", WayOut::Unpack, "bzip2 -dc"},
     {"\x04\x22\x4d\x18"sv, 0, "an lz4 file", WayOut::Unpack, "lz4 -dc"},
     {"PK\x03\x04"sv, 0, "a zip archive", WayOut::Unpack, "unzip -p"},
@@ -47,10 +53,18 @@ constexpr Signature signatures[] = {
     {"Obj\x01"sv, 0, "an Avro file", WayOut::Columns},
     {"ORC\x0a"sv, 0, "an ORC file", WayOut::Columns},
     {"SQLite format 3\0"sv, 0, "an SQLite database", WayOut::Columns},
+    {"\xde\xc0\xef\xbe"sv, 16, "an LMDB database", WayOut::Columns},
+    {"\x0a\x23\xd7\xce"sv, 0, "a RecordIO file", WayOut::Columns},
+    {"MATLAB 5.0 MAT-file"sv, 0, "a MATLAB file", WayOut::Columns},
+    {"\xd4\xc3\xb2\xa1"sv, 0, "a network capture", WayOut::Columns},
+    {"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9"sv, 0, "a file of weights of PyTorch", WayOut::Weights},
+    {"version https://git-lfs.github.com/spec/"sv, 0, "a pointer of Git LFS", WayOut::Pointer},
     {"\x93NUMPY"sv, 0, "a NumPy array", WayOut::Array},
     {"\x89HDF\r\n\x1a\n"sv, 0, "an HDF5 file", WayOut::Columns},
     {"GGUF"sv, 0, "a GGUF file of weights", WayOut::Weights},
     {"%PDF-"sv, 0, "a PDF document", WayOut::Document},
+    {"%!PS-Adobe-"sv, 0, "a PostScript document", WayOut::Document},
+    {"{\\rtf"sv, 0, "an RTF document", WayOut::Document},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, 0, "a document of an office suite", WayOut::Document},
     {"\x89PNG\r\n\x1a\n"sv, 0, "a PNG picture", WayOut::Picture},
     {"\xff\xd8\xff"sv, 0, "a JPEG picture", WayOut::Picture},
@@ -59,6 +73,12 @@ constexpr Signature signatures[] = {
     {"II*\0"sv, 0, "a TIFF picture", WayOut::Picture},
     {"MM\0*"sv, 0, "a TIFF picture", WayOut::Picture},
     {"WEBP"sv, 8, "a WebP picture", WayOut::Picture},
+    {"8BPS\0\1"sv, 0, "a Photoshop picture", WayOut::Picture},
+    {"jP  \r\n\x87\n"sv, 4, "a JPEG 2000 picture", WayOut::Picture},
+    {"wOF2"sv, 0, "a font", WayOut::Picture},
+    {"wOFF"sv, 0, "a font", WayOut::Picture},
+    {"OTTO\0"sv, 0, "a font", WayOut::Picture},
+    {"FLV\1"sv, 0, "a Flash film", WayOut::Picture},
     {"WAVE"sv, 8, "a WAV recording", WayOut::Picture},
     {"AVI "sv, 8, "an AVI film", WayOut::Picture},
     {"ftyp"sv, 4, "an MP4 film or picture", WayOut::Picture},
@@ -70,6 +90,9 @@ constexpr Signature signatures[] = {
      "ELF"sv,
      0, "a program", WayOut::Program},
     {"\0asm"sv, 0, "a program", WayOut::Program},
+    {"\xca\xfe\xba\xbe"sv, 0, "a program", WayOut::Program},
+    {"\xcf\xfa\xed\xfe"sv, 0, "a program", WayOut::Program},
+    {"\xfe\xed\xfa\xcf"sv, 0, "a program", WayOut::Program},
     {"MMIDIDX\0\0"sv, 0, "an index of Megatron-LM", WayOut::Array},
 };
 
@@ -84,8 +107,9 @@ constexpr Ending endings[] = {
     {".gz .tgz", "a gzip file", WayOut::Unpack, "gzip -dc"},
     {".zst", "a zstd file", WayOut::Unpack, "zstd -dc"},
     {".xz .bz2 .lz4 .zip .7z .rar .tar", "an archive", WayOut::Unpack, nullptr},
-    {".parquet .arrow .feather .avro .orc .h5 .hdf5 .tfrecord .tfrecords .mds .msgpack .db .sqlite .xls .xlsx",
+    {".parquet .arrow .feather .avro .orc .h5 .hdf5 .mdb .tfrecord .tfrecords .mds .msgpack .db .sqlite .xls .xlsx",
      "a file of records", WayOut::Columns},
+    {".csv .tsv", "a table", WayOut::Columns},
     {".npy .npz .pkl .pickle .joblib", "a file of arrays", WayOut::Array},
     {".pt .pth .ckpt .safetensors .gguf .onnx", "a file of weights", WayOut::Weights},
     {".pdf .doc .docx .odt .ppt .pptx .epub", "a document", WayOut::Document},
@@ -120,6 +144,8 @@ std::string wayOut(WayOut way, const char *unpack, const std::string &path) {
     return convertIds(path, nullptr);
   case WayOut::Weights:
     return "--weights reads weights; --data takes a text, or a file of token ids";
+  case WayOut::Pointer:
+    return "fetch the file that it stands for first, as by git lfs pull";
   case WayOut::Document:
     return "write its text to a file of plain text first";
   case WayOut::Picture:
@@ -127,6 +153,12 @@ std::string wayOut(WayOut way, const char *unpack, const std::string &path) {
     return "--data takes a text, or a file of token ids";
   }
   return "";
+}
+
+// Control characters that no text has, whatever its encoding.
+bool isNoCharacter(char c) {
+  auto byte = uint8_t(c);
+  return byte == 0x7f || (byte < 0x20 && !(byte >= '\b' && byte <= '\r') && byte != 0x1b);
 }
 
 template <typename T> T load(std::string_view content, size_t at) {
@@ -143,9 +175,54 @@ bool isSafeTensors(std::string_view content) {
          (content[9] == '"' || content[9] == '}' || content[9] == ' ');
 }
 
-// Protocols 2 to 5 begin with their number, and all end with a full stop.
+// Protocols 2 to 5 begin with their number, a list or a dictionary of older ones with a mark and its place in the
+// memory, and all end with a full stop.
 bool isPickle(std::string_view content) {
-  return content.size() > 4 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5 && content.back() == '.';
+  if (content.size() <= 4 || content.back() != '.')
+    return false;
+  bool isNumbered = content[0] == '\x80' && content[1] >= 2 && content[1] <= 5;
+  std::string_view begin = content.substr(0, 5);
+  return isNumbered || begin == "(lp0\n" || begin == "(dp0\n" || begin == "(lp1\n" || begin == "(dp1\n" ||
+         begin.substr(0, 3) == "]q\0"sv || begin.substr(0, 3) == "}q\0"sv;
+}
+
+// Records behind their length and its checksum, one after the other: those at the beginning tell.
+bool isTfRecord(std::string_view content) {
+  constexpr uint64_t around = 16, most = uint64_t(1) << 30; // bytes of length and checksums; bytes of a record
+  constexpr int enough = 3;
+  uint64_t at = 0;
+  int records = 0;
+  for (; records < enough && at + around <= content.size(); ++records) {
+    auto length = load<uint64_t>(content, at);
+    if (length == 0 || length > most || length > content.size() - at - around)
+      return false;
+    at += around + length;
+  }
+  return records == enough || (records > 0 && at == content.size());
+}
+
+// A method and a level whose checksum is right, and bytes that are no text.
+bool isZlib(std::string_view content) {
+  std::string_view begin = content.substr(0, 64);
+  return begin.size() > 8 && begin[0] == 'x' && (uint8_t(begin[0]) * 256 + uint8_t(begin[1])) % 31 == 0 &&
+         std::count_if(begin.begin(), begin.end(), [](char c) { return isNoCharacter(c); }) > 1 &&
+         std::count_if(begin.begin(), begin.end(), [](char c) { return uint8_t(c) >= 0x80; }) > 4;
+}
+
+// What the first name in a zip archive tells of all of it; null: nothing.
+const Signature *kindOfZip(std::string_view content, const std::string &path) {
+  static constexpr Signature arrays{"", 0, "an archive of NumPy arrays", WayOut::Array},
+      weights{"", 0, "a file of weights of PyTorch", WayOut::Weights},
+      document{"", 0, "a document of an office suite", WayOut::Document};
+  std::string_view name = content.substr(std::min<size_t>(30, content.size()), load<uint16_t>(content, 26));
+  auto ends = [&](std::string_view with) {
+    return name.size() >= with.size() && name.substr(name.size() - with.size()) == with;
+  };
+  bool isDocument = name == "[Content_Types].xml" || name == "mimetype" || name.substr(0, 5) == "word/";
+  return ends(".npy") || endingOf(path) == ".npz" ? &arrays
+         : ends("/data.pkl")                      ? &weights
+         : isDocument                             ? &document
+                                                  : nullptr;
 }
 
 bool isBitmap(std::string_view content) {
@@ -173,6 +250,8 @@ bool fits(const Signature &signature, std::string_view content, bool asTokens) {
            load<uint32_t>(content, 8) > 0 && load<uint32_t>(content, 8) <= 64;
   if (name == "a parquet file" && !asTokens)
     return content.size() >= 12 && content.substr(content.size() - 4) == "PAR1";
+  if (signature.at == 16) // what stands before it is a number of a page, and a version follows
+    return load<uint32_t>(content, 20) == 1;
   if (signature.at == 8)
     return content.substr(0, 4) == "RIFF";
   if (name == "an MP4 film or picture")
@@ -205,10 +284,31 @@ bool isJson(std::string_view content, bool isWhole, bool arrays) {
   return lines > 0;
 }
 
-// Control characters that no text has, whatever its encoding.
-bool isNoCharacter(char c) {
-  auto byte = uint8_t(c);
-  return byte == 0x7f || (byte < 0x20 && !(byte >= '\b' && byte <= '\r') && byte != 0x1b);
+// One list of many numbers, [1, 2, ...], or of lists of them.
+bool isNumberList(std::string_view begin) {
+  constexpr ptrdiff_t fewest = 64;
+  if (begin.find_first_not_of("[]0123456789,.eE+- \t\r\n") != std::string_view::npos ||
+      std::count(begin.begin(), begin.end(), ',') < fewest)
+    return false;
+  int depth = 0;
+  for (size_t i = begin.find_first_not_of(" \t\r\n"); i < begin.size(); ++i) {
+    depth += (begin[i] == '[') - (begin[i] == ']');
+    if (depth == 0)
+      return begin.find_first_not_of(" \t\r\n", i + 1) == std::string_view::npos;
+  }
+  return depth > 0;
+}
+
+// A text of four bytes a character, of which three are zero.
+const char *wideText(std::string_view begin) {
+  constexpr size_t fewest = 64;
+  size_t zeros[4] = {};
+  for (size_t i = 0; i < begin.size(); ++i)
+    zeros[i % 4] += begin[i] == 0;
+  size_t count = begin.size() / 4, most = count - count / 100, few = count / 100;
+  if (begin.size() < fewest || zeros[1] + zeros[2] < 2 * most)
+    return nullptr;
+  return zeros[3] >= most && zeros[0] <= few ? "UTF-32LE" : zeros[0] >= most && zeros[3] <= few ? "UTF-32BE" : nullptr;
 }
 
 struct ZeroBytes {
@@ -223,12 +323,17 @@ std::string foreignContent(std::string_view content, const std::string &path, bo
   };
   for (const Signature &signature : signatures)
     if (fits(signature, content, asTokens)) {
-      bool arrays = std::string_view(signature.name) == "a zip archive" && endingOf(path) == ".npz";
-      return arrays ? say("an archive of NumPy arrays", wayOut(WayOut::Array, nullptr, path))
-                    : say(signature.name, wayOut(signature.way, signature.unpack, path));
+      const Signature *inside =
+          std::string_view(signature.name) == "a zip archive" ? kindOfZip(content, path) : nullptr;
+      const Signature &told = inside ? *inside : signature;
+      return say(told.name, wayOut(told.way, told.unpack, path));
     }
   if (isSafeTensors(content))
     return say("a safetensors file", wayOut(WayOut::Weights, nullptr, path));
+  if (isTfRecord(content))
+    return say("a file of records of TensorFlow", wayOut(WayOut::Columns, nullptr, path));
+  if (!asTokens && isZlib(content))
+    return say("a zlib file", wayOut(WayOut::Unpack, "zlib-flate -uncompress <", path));
   if (isPickle(content))
     return say("a pickled object of Python", wayOut(WayOut::Array, nullptr, path));
   if (isBitmap(content))
@@ -259,6 +364,8 @@ std::string unlikelyText(std::string_view content, const std::string &path) {
   };
   if (wide)
     return utf("UTF-32");
+  if (const char *name = wideText(begin))
+    return utf(name);
   if (begin.substr(0, 2) == "\xff\xfe"sv || begin.substr(0, 2) == "\xfe\xff"sv)
     return utf("UTF-16");
   bool printable = std::all_of(begin.begin(), begin.begin() + std::min<size_t>(begin.size(), 64), [](char c) {
@@ -273,7 +380,13 @@ std::string unlikelyText(std::string_view content, const std::string &path) {
                "or uint32 if it is a list of token ids",
                odd, begin.size()) +
            asBytes;
+  if (begin.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos && !begin.empty())
+    return path + " holds nothing but white space: give a text" + asBytes;
   bool named = isOneOf(ending, ".jsonl .ndjson .json"sv);
+  if (isNumberList(begin))
+    return path +
+           " is a list of numbers in JSON: if they are token ids, write them as numbers of 2 or 4 bytes first, as by " +
+           "np.array(json.load(open(\"" + path + "\"))).astype(\"<u4\").tofile(\"ids.bin\") of NumPy" + asBytes;
   if (isJson(begin, begin.size() == content.size(), named))
     return path + " is JSON: write the texts that it holds to a file first, as by jq -r .text " + path + " > text.txt" +
            asBytes;

@@ -244,7 +244,59 @@ TEST(TokenDataTest, WhatIsNoTextIsNamed) {
       {"z.parquet", rest, "is a file of records by its name", false},
       {"z.npy", rest, "is a file of arrays by its name", false},
   };
-  for (const Case &one : cases) {
+  auto entry = [&](const std::string &name) { // of a zip archive
+    return "PK\x03\x04" + std::string(22, '\0') + bytesOf(uint16_t(name.size())) + "\0\0"s + name + rest;
+  };
+  auto record = [&](const std::string &text) { return bytesOf(uint64_t(text.size())) + "abcd" + text + "abcd"; };
+  std::string utf32, numbers = "[", lists = "[";
+  for (char c : rest)
+    utf32 += c + "\0\0\0"s;
+  for (int i = 0; i < 100; ++i)
+    numbers += (i ? ", " : "") + std::to_string(i), lists += (i ? ",\n[" : "[") + std::to_string(i) + ", 7]";
+  const Case more[] = {
+      {"a", "\xff\x06\0\0sNaPpY"s + rest, "is a snappy file"},
+      {"b", "\x5d\0\0\x80\0"s + rest, "is an lzma file"},
+      {"c", "MSCF\0\0\0\0"s + rest, "is a cabinet archive"},
+      {"d", "!<arch>\ndebian-binary   " + rest, "is an archive of a package or a library"},
+      {"e", "\xed\xab\xee\xdb" + rest, "is an RPM package"},
+      {"f", std::string(32769, '\0') + "CD001" + rest, "is a disc image"},
+      {"g", std::string(16, '\0') + "\xde\xc0\xef\xbe\1\0\0\0"s + rest, "is an LMDB database"},
+      {"h", "\x0a\x23\xd7\xce" + rest, "is a RecordIO file"},
+      {"i", "MATLAB 5.0 MAT-file" + rest, "is a MATLAB file"},
+      {"j", "\xd4\xc3\xb2\xa1" + rest, "is a network capture"},
+      {"k", "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9" + rest, "is a file of weights of PyTorch"},
+      {"l", entry("archive/data.pkl"), "is a file of weights of PyTorch"},
+      {"m", entry("x.npy"), "is an archive of NumPy arrays"},
+      {"n", entry("[Content_Types].xml"), "is a document of an office suite"},
+      {"o", entry("a.txt"), "is a zip archive, no text: unpack it first"},
+      {"p", "version https://git-lfs.github.com/spec/v1\noid sha256:" + rest,
+       "is a pointer of Git LFS, no text: fetch the file that it stands for first, as by git lfs pull"},
+      {"q", "%!PS-Adobe-3.0\n" + rest, "is a PostScript document"},
+      {"r", "{\\rtf1 " + rest, "is an RTF document"},
+      {"s", "8BPS\0\1"s + rest, "is a Photoshop picture"},
+      {"t", "\0\0\0\x0cjP  \r\n\x87\n"s + rest, "is a JPEG 2000 picture"},
+      {"u", "wOF2" + rest, "is a font"},
+      {"v", "OTTO\0"s + rest, "is a font"},
+      {"w", "FLV\1" + rest, "is a Flash film"},
+      {"x", "\xca\xfe\xba\xbe" + rest, "is a program"},
+      {"y", "\xcf\xfa\xed\xfe" + rest, "is a program"},
+      {"aa", record(rest) + record("b") + record("c") + rest, "is a file of records of TensorFlow"},
+      {"ab", record(rest), "is a file of records of TensorFlow"},
+      {"ac", "(lp0\nI17\naI5\na" + rest + ".", "is a pickled object"},
+      {"ad", "]q\0(K\1K\2e"s + rest + ".", "is a pickled object"},
+      {"ae", "x\x9c\x01\x02\x81\x82\x83\x84\x85\x86" + rest, "is a zlib file"},
+      {"af", utf32, "is a text in UTF-32LE", false},
+      {"ag", "\0\0\0"s + utf32.substr(0, utf32.size() - 3), "is a text in UTF-32BE", false},
+      {"ah", std::string(500, '\n'), "holds nothing but white space", false},
+      {"ai", std::string(500, ' '), "holds nothing but white space", false},
+      {"aj", numbers + "]\n", "is a list of numbers in JSON", false},
+      {"ak", lists + "]", "is a list of numbers in JSON", false},
+      {"al.csv", "id,text\n1,hello\n" + rest, "is a table by its name", false},
+      {"am.tsv", "id\ttext\n1\thello\n" + rest, "is a table by its name", false},
+  };
+  std::vector<Case> all(std::begin(cases), std::end(cases));
+  all.insert(all.end(), std::begin(more), std::end(more));
+  for (const Case &one : all) {
     std::string path = temporaryPath("kind-" + std::string(one.name));
     writeFile(path, one.content);
     std::string told = errorOf(request(path, 8));
@@ -258,6 +310,8 @@ TEST(TokenDataTest, OddTextsAreTexts) {
   const std::string texts[] = {"{\"a\": 1}\nand then prose about it\n",
                                "[1, 2, 3]\n[4, 5, 6]\n",
                                "12345\n67890\n12345\n",
+                               "x = 1 marks the spot, and x^2 is its square",
+                               "(lp0 was a label here, and here it ends.",
                                "\xef\xbb\xbfWith a mark of its order",
                                "PK, or not PK",
                                "BZh is no name of an archive",
