@@ -7,7 +7,8 @@ PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must
 ```text block right after a run block is what the block prints: `...` in it stands for anything, a number for any number. A block after the comment
 <!-- from: PATH --> quotes a file: its lines must be in the file, in this order; `...` skips lines.
 
-Links must lead to files and headings that exist, and so must the pages that sources and tests name.
+Links must lead to files and headings that exist, and so must the pages that sources and tests name. No page holds more words
+than docs/budget.csv gives it.
 
 With --times, the seconds of the processor that each block takes are listed.
 
@@ -131,6 +132,23 @@ def sources():
     return problems
 
 
+def budgets(pages):
+    """Problems of pages that hold more words than docs/budget.csv gives them, as `wc -w` counts."""
+    with open(os.path.join(ROOT, "docs/budget.csv"), encoding="utf-8") as file:
+        budget = {name: int(words) for name, words in (line.split(",") for line in file.read().split()[1:])}
+    problems, found = [], set()
+    for page in pages:
+        name = os.path.relpath(page, ROOT)
+        found.add(name)
+        with open(page, encoding="utf-8") as file:
+            words = len(file.read().split())
+        if name not in budget:
+            problems.append(f"{name}: docs/budget.csv has no words for it")
+        elif words > budget[name]:
+            problems.append(f"{name}: {words} words, docs/budget.csv gives it {budget[name]}: shorten it, or move facts to their page")
+    return problems + [f"docs/budget.csv: there is no page {name}" for name in sorted(set(budget) - found)]
+
+
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -194,13 +212,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", help="build folder; its bin/ is put on PATH")
     parser.add_argument("--list", action="store_true", help="only list the command blocks")
-    parser.add_argument("--links", action="store_true", help="run no command: check links, quotes and the pages that sources name")
+    parser.add_argument("--links", action="store_true", help="run no command: check links, quotes, words and the pages that sources name")
     parser.add_argument("--times", action="store_true", help="list the seconds of the processor that each block takes")
     parser.add_argument("pages", nargs="*", help="pages; all of docs/ and README.md when none is given")
     arguments = parser.parse_args()
     pages = arguments.pages or [os.path.join(ROOT, "README.md")] + sorted(
         os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, "docs")) for name in names if name.endswith(".md"))
-    problems, count, times = sources() if arguments.links or not arguments.pages else [], 0, []
+    problems, count, times = [], 0, []
+    if not arguments.pages:
+        problems += sources() + budgets(pages)
     for page in pages:
         page_blocks = blocks(page)
         problems += quotes(page) + links(page)
