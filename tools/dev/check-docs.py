@@ -8,7 +8,7 @@ PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must
 <!-- from: PATH --> quotes a file: its lines must be in the file, in this order; `...` skips lines.
 
 Links must lead to files and headings that exist, and so must the pages that sources and tests name. No page holds more words
-than docs/budget.csv gives it.
+than docs/budget.csv gives it, and each question of docs/questions.csv has its heading.
 
 With --times, the seconds of the processor that each block takes are listed.
 
@@ -149,6 +149,19 @@ def budgets(pages):
     return problems + [f"docs/budget.csv: there is no page {name}" for name in sorted(set(budget) - found)]
 
 
+def questions():
+    """Problems of the questions of docs/questions.csv, each of which a heading answers."""
+    problems = []
+    with open(os.path.join(ROOT, "docs/questions.csv"), encoding="utf-8") as file:
+        for line in file.read().splitlines()[1:]:
+            _, question, heading = line.split(",")
+            page, anchor = heading.split("#")
+            path = os.path.join(ROOT, "docs", page)
+            if not os.path.exists(path) or anchor not in anchors(path):
+                problems.append(f"docs/questions.csv: '{question}' has no heading {heading}")
+    return problems
+
+
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -220,7 +233,7 @@ def main():
         os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, "docs")) for name in names if name.endswith(".md"))
     problems, count, times = [], 0, []
     if not arguments.pages:
-        problems += sources() + budgets(pages)
+        problems += sources() + budgets(pages) + questions()
     for page in pages:
         page_blocks = blocks(page)
         problems += quotes(page) + links(page)
