@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace ppcrt {
 namespace {
@@ -315,32 +316,73 @@ struct ZeroBytes {
   size_t even = 0, odd = 0, all = 0;
 };
 
-} // namespace
+struct FileKind {
+  const char *name;
+  WayOut way;
+  const char *unpack = nullptr;
+};
 
-std::string foreignContent(std::string_view content, const std::string &path, bool asTokens) {
-  auto say = [&](const char *name, const std::string &way) {
-    return path + " is " + name + ", " + (asTokens ? "no list of token ids" : "no text") + ": " + way;
-  };
+// What the first bytes of a file tell that it is.
+std::optional<FileKind> kindOf(std::string_view content, const std::string &path, bool asTokens) {
   for (const Signature &signature : signatures)
     if (fits(signature, content, asTokens)) {
       const Signature *inside =
           std::string_view(signature.name) == "a zip archive" ? kindOfZip(content, path) : nullptr;
       const Signature &told = inside ? *inside : signature;
-      return say(told.name, wayOut(told.way, told.unpack, path));
+      return FileKind{told.name, told.way, told.unpack};
     }
   if (isSafeTensors(content))
-    return say("a safetensors file", wayOut(WayOut::Weights, nullptr, path));
+    return FileKind{"a safetensors file", WayOut::Weights};
   if (isTfRecord(content))
-    return say("a file of records of TensorFlow", wayOut(WayOut::Columns, nullptr, path));
+    return FileKind{"a file of records of TensorFlow", WayOut::Columns};
   if (!asTokens && isZlib(content))
-    return say("a zlib file", wayOut(WayOut::Unpack, "zlib-flate -uncompress <", path));
+    return FileKind{"a zlib file", WayOut::Unpack, "zlib-flate -uncompress <"};
   if (isPickle(content))
-    return say("a pickled object of Python", wayOut(WayOut::Array, nullptr, path));
+    return FileKind{"a pickled object of Python", WayOut::Array};
   if (isBitmap(content))
-    return say("a BMP picture", wayOut(WayOut::Picture, nullptr, path));
+    return FileKind{"a BMP picture", WayOut::Picture};
   if (isWindowsProgram(content))
-    return say("a program", wayOut(WayOut::Program, nullptr, path));
-  return "";
+    return FileKind{"a program", WayOut::Program};
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string foreignContent(std::string_view content, const std::string &path, bool asTokens) {
+  std::optional<FileKind> kind = kindOf(content, path, asTokens);
+  return !kind ? ""
+               : path + " is " + kind->name + ", " + (asTokens ? "no list of token ids" : "no text") + ": " +
+                     wayOut(kind->way, kind->unpack, path);
+}
+
+std::string foreignWeights(std::string_view content, const std::string &path) {
+  std::optional<FileKind> kind = kindOf(content, path, /*asTokens=*/false);
+  bool isText = !kind && isTextForIds(content);
+  if ((!kind && !isText) || isSafeTensors(content))
+    return "";
+  std::string text = path + " is " + (kind ? kind->name : "a text") + ", no safetensors file: ";
+  if (std::string_view("a file of weights of PyTorch") == (kind ? kind->name : ""))
+    return text + "write its tensors as one first, as by safetensors.torch.save_file(torch.load(\"" + path +
+           "\", weights_only=True), \"model.safetensors\")";
+  if (kind && kind->way == WayOut::Pointer)
+    return text + wayOut(kind->way, nullptr, path);
+  return text + (kind && kind->way == WayOut::Unpack ? "unpack it first"
+                                                     : "--weights takes a *.safetensors, or a folder that holds "
+                                                       "model.safetensors or model.safetensors.index.json");
+}
+
+std::string foreignTokenizer(std::string_view content, const std::string &path) {
+  std::optional<FileKind> kind = kindOf(content, path, /*asTokens=*/false);
+  bool isPieces = content.size() > 9 && content[0] == '\n' && content.substr(4, 5) == "<unk>";
+  if (!kind && !isPieces)
+    return "";
+  std::string text = path + " is " + (kind ? kind->name : "a model of SentencePiece") + ", no tokenizer.json: ";
+  if (kind && kind->way == WayOut::Pointer)
+    return text + wayOut(kind->way, nullptr, path);
+  return text +
+         (kind && kind->way == WayOut::Unpack
+              ? "unpack it first"
+              : "give the tokenizer.json of the model, of byte-level BPE, or a text whose tokens are made already");
 }
 
 std::string unlikelyText(std::string_view content, const std::string &path) {

@@ -11,6 +11,10 @@ namespace ppcrt {
 // be read as ids, whose first bytes may be anything: only what no ids look like counts.
 std::string foreignContent(std::string_view content, const std::string &path, bool asTokens);
 
+// The same of what is no file of weights, and of what is no tokenizer.json. Empty where the first bytes tell nothing.
+std::string foreignWeights(std::string_view content, const std::string &path);
+std::string foreignTokenizer(std::string_view content, const std::string &path);
+
 // What nobody writes as a text to train on, though each byte of it may be one: JSON, UTF-16, binary data, or a name
 // that says so. Empty where `content` looks like a text. --data-format text reads it all the same.
 std::string unlikelyText(std::string_view content, const std::string &path);

@@ -1,6 +1,7 @@
 // Header checks and conversions.
 #include "runtime/core/SafeTensors.h"
 #include "runtime/core/Block.h"
+#include "runtime/core/DataKind.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/JsonValue.h"
 
@@ -119,6 +120,8 @@ void forEachValue(const std::byte *in, const std::string &type, int64_t first, i
 SafeTensorsHeader parseSafeTensors(std::string_view text, int64_t fileBytes, const std::string &path) {
   if (fileBytes == 0)
     throw InputError(path + ": the file is empty");
+  if (std::string problem = foreignWeights(text, path); !problem.empty())
+    throw InputError(problem);
   if (fileBytes < 8 || text.size() < 8)
     throw InputError(format("%s: %lld bytes are too few for a safetensors file", path.c_str(), (long long)fileBytes));
   uint64_t size;

@@ -1,6 +1,7 @@
 // The steps around words: added tokens, normal form.
 #include "runtime/core/Tokenizer.h"
 #include "runtime/core/CanonicalForm.h"
+#include "runtime/core/DataKind.h"
 #include "runtime/core/Error.h"
 
 #include <nlohmann/json.hpp>
@@ -36,7 +37,14 @@ namespace {
 struct Document {
   nlohmann::json json;
   JsonValue root;
-  Document(std::string_view text, const std::string &path) : json(parseJson(text, path)), root(json, path) {}
+  Document(std::string_view text, const std::string &path) : json(parse(text, path)), root(json, path) {}
+
+private:
+  static nlohmann::json parse(std::string_view text, const std::string &path) {
+    if (std::string problem = foreignTokenizer(text, path); !problem.empty())
+      throw InputError(problem);
+    return parseJson(text, path);
+  }
 };
 
 // A character of a word as Unicode has it (UTS 18): alphabetic, mark, decimal digit, connector, joiner.

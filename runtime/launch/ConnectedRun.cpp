@@ -90,6 +90,11 @@ public:
     if (rank == 0 && !options.quiet)
       std::printf("transport: %s, %d ranks on %d machine%s\n", link.describe().c_str(), size, machines,
                   machines == 1 ? "" : "s");
+    if (rank == 0 && !options.quiet && !options.threads && fewestThreads != mostThreads)
+      std::fprintf(stderr,
+                   "note: the ranks have from %lld to %lld cores each: all use %lld threads, since sums are rounded by "
+                   "their number; --threads N gives all another\n",
+                   (long long)fewestThreads, (long long)mostThreads, (long long)fewestThreads);
     return agree([&] { train(*training); }) && agree([&] {
              if (rank == 0)
                training->commitOutputs();
@@ -140,6 +145,9 @@ private:
       sharing += all[2 * other + 1] == mine[1];
     }
     machines = int(different.size());
+    int64_t own = std::max(1, availableCores() / sharing);
+    fewestThreads = link.smallest(own);
+    mostThreads = -link.smallest(-own);
   }
 
   void checkMemory() const {
@@ -163,7 +171,8 @@ private:
     cuda::checkDevices(program, arenaBytes, options.shareDevices);
   }
 
-  int threads() const { return options.threads ? int(options.threads) : std::max(1, availableCores() / sharing); }
+  // The same in all ranks: into how many parts a sum is cut depends on it, and with it how the sum is rounded.
+  int threads() const { return int(options.threads ? options.threads : fewestThreads); }
 
   void train(Training &training) {
     setLibraryThreads(threads());
@@ -199,8 +208,9 @@ private:
   int rank, size;
   int status = 1; // of a run that fails
   int machines = 1;
-  int sharing = 0;             // ranks that may run on exactly the cores on which this one may
-  std::vector<int> neighbours; // the ranks of this machine
+  int64_t fewestThreads = 1, mostThreads = 1; // that a rank may have, of all ranks
+  int sharing = 0;                            // ranks that may run on exactly the cores on which this one may
+  std::vector<int> neighbours;                // the ranks of this machine
 };
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <sched.h>
 #include <set>
 #include <sstream>
 #include <unistd.h>
@@ -196,6 +197,31 @@ TEST_P(RankAgreementTest, AWordThatNoRankCanUseIsToldToAll) {
       EXPECT_EQ(outcome.errors.find(error, at + 1), std::string::npos) << "it is said once: " << outcome.errors;
       EXPECT_EQ(outcome.errors.find("have not come"), std::string::npos) << outcome.errors;
     }
+}
+
+// A rank with fewer cores than another: all use as many threads as it does, since their number decides how sums are
+// rounded.
+TEST_P(RankAgreementTest, RanksWithUnlikeCoresUseAsManyThreads) {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < 2)
+    GTEST_SKIP() << "needs two cores";
+  int one = 0;
+  while (!CPU_ISSET(one, &cores))
+    ++one;
+  Start starts[2];
+  for (Start &start : starts)
+    start.arguments = {"--synthetic", "--steps", "1"};
+  starts[0].before = {"taskset", "-c", format("%d-%d", 0, CPU_SETSIZE > 1023 ? 1023 : CPU_SETSIZE - 1)};
+  starts[1].before = {"taskset", "-c", std::to_string(one)};
+  RanksEnd outcome = run(starts);
+  for (int status : outcome.statuses)
+    EXPECT_EQ(status, 0) << outcome.errors;
+  size_t note = outcome.errors.find("note: the ranks have from 1 to ");
+  ASSERT_NE(note, std::string::npos) << outcome.errors;
+  EXPECT_NE(outcome.errors.find(" cores each: all use 1 threads", note), std::string::npos) << outcome.errors;
+  for (Start &start : starts)
+    start.arguments.insert(start.arguments.end(), {"--threads", "2"});
+  EXPECT_EQ(run(starts).errors.find("cores each"), std::string::npos) << "it was said how many";
 }
 
 // Variables of a launcher in the shell of somebody who asks for help.

@@ -50,6 +50,22 @@ TEST(SafeTensorsTest, RefusesDamagedFiles) {
   EXPECT_EQ(errorOf("1234"), "w: 4 bytes are too few for a safetensors file");
   EXPECT_EQ(errorOf(file("{}", "").substr(0, 9)), "w: the header has 2 bytes, but the file only 9: it is truncated");
   std::string huge(8, '\x7f');
+  std::string rest(300, 'x');
+  const std::pair<std::string, std::string> others[] = {
+      {std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10) + rest,
+       "w is a gzip file, no safetensors file: unpack it first"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:" + rest,
+       "w is a pointer of Git LFS, no safetensors file: fetch the file that it stands for first, as by git lfs pull"},
+      {"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9" + rest,
+       "w is a file of weights of PyTorch, no safetensors file: write its tensors as one first, as by "
+       "safetensors.torch.save_file(torch.load(\"w\", weights_only=True), \"model.safetensors\")"},
+      {"GGUF" + rest, "w is a GGUF file of weights, no safetensors file: --weights takes a *.safetensors, or a folder "
+                      "that holds model.safetensors or model.safetensors.index.json"},
+      {"It was the best of times.\n" + rest,
+       "w is a text, no safetensors file: --weights takes a *.safetensors, or a folder "
+       "that holds model.safetensors or model.safetensors.index.json"}};
+  for (const auto &[content, error] : others)
+    EXPECT_EQ(errorOf(content), error);
   EXPECT_NE(errorOf(huge + "{}").find("is larger than the 100000000 that safetensors allows"), std::string::npos);
   EXPECT_EQ(errorOf(file("{\"x\":", "")), "w:1:6: key \"x\": not valid JSON: the text ends here");
   EXPECT_EQ(errorOf(file("[]", "")), "w: top level: expected an object, found []");

@@ -150,7 +150,8 @@ TEST(TokenizerTest, ACheckpointRemembersTheTokenizer) {
   for (int i = 0; i < 500; ++i)
     content += "qzq"; // what no merge makes longer, so that the program's vocabulary is large enough
   writeFile(text, content);
-  std::vector<std::string> arguments = {"--data",    text,       "--quiet", "--checkpoint-dir",
+  std::vector<std::string> arguments = {"--data",    text,       "--quiet", "--lr",
+                                        "1e-3",      "--min-lr", "1e-3",    "--checkpoint-dir",
                                         checkpoints, "--resume", "--steps"};
   auto train = [&](std::vector<std::string> more) {
     more.insert(more.begin(), arguments.begin(), arguments.end());
