@@ -243,7 +243,7 @@ class Pairs:
                     problems.append(f"--resume-anyway: status {again}, {said}")
         elif status:
             problems.append(f"status {status}")
-        elif thing.kind == NOTED and not (lines and all(line.startswith("note: ") for line in lines)):
+        elif thing.kind == NOTED and not (lines and all(line.startswith(("note: ", "warning: the learning rate is ")) for line in lines)):
             problems.append("no notes, or other lines")
         elif thing.kind == SILENT and lines:
             problems.append("it says something")

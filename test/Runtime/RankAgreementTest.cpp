@@ -340,6 +340,41 @@ TEST_P(RankAgreementTest, EveryFileIsComparedByItsContent) {
   EXPECT_EQ(paths, 10u);
 }
 
+// The same paths on another machine: a folder of its own is mounted there for the second rank.
+TEST_P(RankAgreementTest, FilesOfAnotherMachineAreNamedAndNothingIsLost) {
+  if (geteuid() != 0 || std::system("unshare -m true 2>/dev/null") != 0)
+    GTEST_SKIP() << "a file system of its own for a process needs root and unshare";
+  fs::path folders[2] = {temporaryPath("here"), temporaryPath("there")};
+  Words arguments = filesOf(folders[0], true);
+  filesOf(folders[1], true);
+  std::vector<RunInput> inputs = inputsIn(folders[0], arguments);
+  change(folders[1], inputs);
+  Start starts[2];
+  starts[0] = {{"env", "-C", folders[0].string()}, {}, arguments};
+  starts[1] = {{"unshare", "-m", "sh", "-c", "mount --bind \"$0\" \"$1\" && cd \"$1\" && shift && exec \"$@\"",
+                folders[1].string(), folders[0].string()},
+               {},
+               arguments};
+  RanksEnd outcome = run(starts);
+  expectRefused(outcome);
+  expectNamed(inputs, outcome.errors);
+  for (const char *option : {"--save-parameters", "--save-weights"}) { // each rank writes its part of one file
+    for (Start &start : starts)
+      start.arguments = {"--synthetic", "--steps", "2", option, "saved"};
+    outcome = run(starts);
+    for (int status : outcome.statuses)
+      EXPECT_EQ(status, 1) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("error: rank 1 on "), std::string::npos) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("which the first rank has created: ranks on several machines need a file system that "
+                                  "they share"),
+              std::string::npos)
+        << outcome.errors;
+    for (const fs::path &folder : folders)
+      for (const auto &entry : fs::recursive_directory_iterator(folder))
+        EXPECT_EQ(entry.path().filename().string().find("saved."), std::string::npos) << entry.path();
+  }
+}
+
 TEST_P(RankAgreementTest, VariablesThatDecideNumbersAreCompared) {
   Start starts[2];
   for (Start &start : starts)
