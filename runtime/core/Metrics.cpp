@@ -71,6 +71,7 @@ void Metrics::report(const StepReport &report, const Traffic &traffic, double at
     std::fflush(stdout);
     lastPrinted = at;
   }
+  progress.begin("", now()); // the step has ended
   if (report.step == options.steps)
     progress.remove();
   else
