@@ -72,7 +72,8 @@ static void printTime(const PlanReport &report, llvm::raw_ostream &out) {
     if (plan.time.parts[kind].value != 0)
       table.row({toString(static_cast<TimeKind>(kind)).str(), toString(plan.time.parts[kind]),
                  percentText(plan.time.parts[kind] / plan.cost.stepTime)});
-  table.row({"step", toString(plan.cost.stepTime), percentText(1)});
+  table.row(
+      {report.search.plans[0].simulated ? "step by formulas" : "step", toString(plan.cost.stepTime), percentText(1)});
   table.print(out, "  ");
   out << "of what the devices could do, " << percentText(plan.cost.mfu) << " goes into the model (MFU) and "
       << percentText(plan.cost.hfu) << " into products, repeated ones too (HFU)\n"

@@ -1,6 +1,7 @@
 // What must stand beside a predicted number: what it counts, on what it was never tried, and whether anything runs it
 // today.
 #include "ppc/CostModel/OffloadWindow.h"
+#include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Reporting/PlanExport.h"
 #include "ppc/Reporting/PlanReport.h"
 #include "ppc/Reporting/TextTable.h"
@@ -86,22 +87,36 @@ std::string mlir::ppc::assumptionText(const PlanReport &report) {
          "software runs (--list-stacks), --stack FILE.yaml one's own";
 }
 
-std::string mlir::ppc::runnersText(const PlanReport &report) {
-  std::string text;
+std::string mlir::ppc::runnerText(const PlanReport &report, const ParallelLayout &layout) {
   if (isOwnStack(report.stack)) {
-    for (size_t i = 0; i < report.plans.size(); ++i) {
-      std::string part = notCompiled(report, report.plans[i].layout);
-      text += (i ? "; " : "") + std::to_string(i + 1) + ": " +
-              (part.empty() ? "ppc-compile runs it" : "nothing here runs it (ppc-compile cannot run " + part + ")");
-    }
-    return text;
+    std::string part = notCompiled(report, layout);
+    return part.empty() ? "ppc-compile runs it" : "nothing here runs it (ppc-compile cannot run " + part + ")";
   }
+  const TrainingSoftware *software = softwareOf(report.stack);
+  if (std::string part = software ? lackingPart(*software, report.model, layout) : ""; !part.empty())
+    return "nothing runs it (" + report.stack.name + " cannot run " + part + ")";
   std::vector<std::string> exports;
   for (int target = 0; target < exportTargetCount; ++target)
     if (stackOf(ExportTarget(target)) == report.stack.name)
       exports.push_back("--emit " + toString(ExportTarget(target)).str());
-  return exports.empty() ? "plans: nothing here runs them or writes files for stack " + report.stack.name
-                         : "plans: " + llvm::join(exports, " or ") + " writes what " + report.stack.name + " runs";
+  return exports.empty() ? "nothing here runs it or writes files for stack " + report.stack.name
+                         : llvm::join(exports, " or ") + " writes it for " + report.stack.name;
+}
+
+std::string mlir::ppc::runnersText(const PlanReport &report) {
+  std::vector<std::pair<std::string, std::string>> runners; // what runs plans, their numbers
+  for (auto [number, plan] : llvm::enumerate(report.plans)) {
+    std::string text = runnerText(report, plan.layout), name = std::to_string(number + 1);
+    auto known = llvm::find_if(runners, [&](const auto &other) { return other.first == text; });
+    if (known == runners.end())
+      runners.push_back({text, name});
+    else
+      known->second += ", " + name;
+  }
+  std::string text;
+  for (const auto &[runner, numbers] : runners)
+    text += (text.empty() ? "" : "; ") + numbers + ": " + runner;
+  return text;
 }
 
 /// What is to lie on the host and stays on the device.

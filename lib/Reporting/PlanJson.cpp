@@ -39,8 +39,11 @@ static json::Object memoryJson(const MemoryBreakdown &memory) {
   return object;
 }
 
-static json::Object costJson(const StepCost &cost) {
-  return json::Object{{"step_time_s", cost.stepTime.value},
+/// `step`: its replay, which sees waits that the formulas do not; none: it was not replayed.
+static json::Object costJson(const StepCost &cost, const std::optional<SimulatedStep> &step) {
+  return json::Object{{"step_time_s", (step ? step->stepTime : cost.stepTime).value},
+                      {"clock", step ? "replayed" : "formulas"},
+                      {"formulas_step_time_s", cost.stepTime.value},
                       {"mfu", cost.mfu},
                       {"hfu", cost.hfu},
                       {"tokens_per_s_per_device", cost.tokensPerSecondPerDevice},
@@ -65,7 +68,7 @@ static json::Object intervalJson(const PredictionInterval &interval, Seconds ste
 }
 
 static json::Value planJson(const PlanReport &report, const Plan &plan) {
-  json::Object object = costJson(plan.cost);
+  json::Object object = costJson(plan.cost, plan.simulated);
   object["interval_90"] =
       intervalJson(predictionInterval(featuresOf(report.model, report.job, report.cluster, plan.layout, report.stack)),
                    bestTime(plan));
@@ -99,11 +102,12 @@ static json::Value simulatedJson(const SimulatedStep &step) {
 }
 
 static json::Value reportedJson(const PlanReport &report, const ReportedPlan &plan, const Plan &searched) {
-  json::Object object = costJson(plan.cost);
+  json::Object object = costJson(plan.cost, searched.simulated);
   if (searched.simulated)
     object["simulated"] = simulatedJson(*searched.simulated);
   object["interval_90"] = intervalJson(plan.interval, bestTime(searched));
   object["measured_devices"] = unmeasuredDevices(report.cluster).empty();
+  object["run_by"] = runnerText(report, plan.layout);
   if (isOwnStack(report.stack)) {
     std::string part = notCompiled(report, plan.layout);
     object["compiled"] = part.empty();
@@ -221,6 +225,7 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
     for (const TuningPhase &phase : report.phases)
       phases.push_back(json::Object{{"phase", phase.name},
                                     {"time_s", phase.time.value},
+                                    {"clock", phase.isReplayed ? "replayed" : "formulas"},
                                     {"memory_bytes", phase.memory.value},
                                     {"note", phase.note}});
     result["fine_tuning"] = json::Object{

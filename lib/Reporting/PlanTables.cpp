@@ -56,7 +56,7 @@ static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
   if (std::string caveat = stackCaveat(report.stack, report.cluster); !caveat.empty())
     out << caveat << '\n';
   if (!isOwnStack(report.stack)) {
-    out << runnersText(report) << '\n';
+    out << "plans " << runnersText(report) << '\n';
     return;
   }
   out << "ppc-compile";
@@ -98,7 +98,9 @@ static void printWhy(const PlanReport &report, llvm::raw_ostream &out) {
     if (first.value != 0 || other.value != 0)
       row(toString(static_cast<TimeKind>(kind)), first, other);
   }
-  row("step", best.time.total(), second ? second->time.total() : Seconds(0));
+  const std::vector<Plan> &searched = report.search.plans;
+  row(searched[0].simulated ? "step by formulas" : "step", best.time.total(),
+      second ? second->time.total() : Seconds(0));
   table.print(out, "  ");
 }
 
@@ -134,15 +136,15 @@ static void printAlternatives(const PlanReport &report, llvm::raw_ostream &out) 
   bool replayed = report.search.plans[0].simulated.has_value();
   std::vector<std::string> header{"decision", "chosen", "next best", "step", "change", "because"};
   if (replayed)
-    header.insert(header.begin() + 4, "replayed");
+    header.insert(header.begin() + 4, "by formulas");
   TextTable table(std::move(header));
   StepEstimator estimator;
   for (const PlanAlternative &alternative : report.search.alternatives) {
     std::vector<std::string> cells{toString(alternative.key).str(), alternative.chosen, alternative.other};
     if (alternative.plan) {
-      cells.push_back(toString(alternative.plan->cost.stepTime));
+      cells.push_back(toString(bestTime(*alternative.plan)));
       if (replayed)
-        cells.push_back(alternative.plan->simulated ? toString(alternative.plan->simulated->stepTime) : "");
+        cells.push_back(toString(alternative.plan->cost.stepTime));
       cells.push_back(changeText(alternativeCost(report, *alternative.plan)));
       cells.push_back(becauseText(report, *alternative.plan, estimator));
     } else {
@@ -178,17 +180,15 @@ void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
   std::vector<std::string> header = planHeader("");
   bool replayed = llvm::any_of(report.search.plans, [](const Plan &plan) { return plan.simulated.has_value(); });
   if (replayed)
-    header.insert(header.begin() + 2, "replayed");
+    header.insert(header.begin() + 2, "by formulas");
   header.insert(header.begin() + 2 + replayed, "90 % range");
   TextTable table(std::move(header));
   for (size_t i = 0; i < report.plans.size(); ++i) {
     std::vector<std::string> cells = planCells(report, report.plans[i].layout, report.plans[i].cost);
     if (!report.plans[i].cost.fits)
       cells[2] += " (does not fit)";
-    if (replayed)
-      cells.insert(cells.begin() + 1, report.search.plans[i].simulated
-                                          ? predictedText(report, report.search.plans[i].simulated->stepTime)
-                                          : "");
+    if (replayed) // first what they are in order of
+      cells.insert(cells.begin(), predictedText(report, bestTime(report.search.plans[i])));
     cells.insert(cells.begin() + 1 + replayed, rangeText(report.plans[i].interval, bestTime(report.search.plans[i])));
     cells.insert(cells.begin(), std::to_string(i + 1));
     table.row(std::move(cells));
@@ -196,6 +196,8 @@ void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
   table.print(out);
   if (report.plans.empty())
     return;
+  if (replayed)
+    out << "steps are replayed event by event; the shares and kinds of time below are by closed formulas\n";
   out << intervalNote(report) << '\n';
   printTies(report, out);
   printLegend(report, out);
@@ -208,7 +210,7 @@ void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
 void mlir::ppc::printFrontier(const PlanReport &report, llvm::raw_ostream &out) {
   if (report.search.frontier.empty())
     return; // a note says why
-  out << "\nthe fastest plan for each amount of memory\n";
+  out << "\nthe fastest plan for each amount of memory, by closed formulas\n";
   TextTable table(planHeader(""));
   for (size_t i = 0; i < report.search.frontier.size(); ++i) {
     std::vector<std::string> cells =
@@ -224,6 +226,6 @@ void mlir::ppc::printInfeasibility(const Infeasibility &infeasibility, llvm::raw
   for (const PlanRelaxation &relaxation : infeasibility.relaxations)
     out << "note: possible with " << toString(relaxation.key) << " " << relaxation.to
         << (relaxation.from.empty() ? "" : " instead of " + relaxation.from) << ": "
-        << toString(relaxation.plan.cost.stepTime) << " per step, " << toString(relaxation.plan.cost.peakMemory) << ", "
-        << toString(relaxation.plan.layout) << '\n';
+        << toString(relaxation.plan.cost.stepTime) << " per step by closed formulas, "
+        << toString(relaxation.plan.cost.peakMemory) << ", " << toString(relaxation.plan.layout) << '\n';
 }

@@ -97,11 +97,14 @@ llvm::Error mlir::ppc::addPhases(const FineTuning &tuning, const ModelShape &mod
              "counted",
              generation.tensor, generation.concurrent)
              .str()});
-    report.phases.push_back(
-        {"policy: log-probabilities", forward, resident, "a forward of the sequences that were generated"});
+    report.phases.push_back({"policy: log-probabilities", forward, resident,
+                             "a forward of the sequences that were generated, by closed formulas"});
   }
-  report.phases.push_back({"reference: forward", forward, resident, reference});
-  report.phases.push_back({"policy: training", bestTime(report.search.plans[0]), plan.cost.peakMemory, "plan 1"});
+  report.phases.push_back({"reference: forward", forward, resident, reference + ", by closed formulas"});
+  const Plan &searched = report.search.plans[0];
+  report.phases.push_back({"policy: training", bestTime(searched), plan.cost.peakMemory,
+                           searched.simulated ? "plan 1, replayed" : "plan 1, by closed formulas",
+                           searched.simulated.has_value()});
   return llvm::Error::success();
 }
 

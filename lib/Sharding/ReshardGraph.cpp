@@ -39,13 +39,16 @@ int ReshardGraph::number(const Layout &layout) {
   return it->second;
 }
 
-void ReshardGraph::expand(int node) {
+void ReshardGraph::expand(int node, double cost, double most) {
   if (std::exchange(nodes[node].expanded, true))
     return;
   Layout layout = nodes[node].layout; // nodes move as they are met
   std::vector<std::pair<int, double>> edges;
-  forEachReshardStep(grid, shape, elementBytes, layout,
-                     [&](ReshardStep step) { edges.push_back({number(step.result), price(step)}); });
+  forEachReshardStep(grid, shape, elementBytes, layout, [&](ReshardStep step) {
+    double seconds = price(step);
+    if (!forOnePath || cost + seconds <= most)
+      edges.push_back({number(step.result), seconds});
+  });
   nodes[node].edges = std::move(edges);
 }
 
@@ -64,7 +67,7 @@ ReshardGraph::Paths &ReshardGraph::settle(int from, int to) {
     here.queue.pop();
     if (std::exchange(here.reached[node].settled, true))
       continue;
-    expand(node);
+    expand(node, here.reached[node].cost, here.reached[to].cost);
     here.reached.resize(nodes.size());
     for (auto [next, seconds] : nodes[node].edges) {
       double cost = here.reached[node].cost + seconds;
@@ -94,7 +97,8 @@ std::vector<ReshardStep> ReshardGraph::path(const Layout &from, const Layout &to
     // The cheapest step between the two; of equal ones the first.
     double best = std::numeric_limits<double>::infinity();
     ReshardStep chosen;
-    forEachReshardStep(grid, shape, elementBytes, nodes[found.reached[at].before].layout, [&](ReshardStep step) {
+    const Layout before = nodes[found.reached[at].before].layout; // nodes move as more are met
+    forEachReshardStep(grid, shape, elementBytes, before, [&](ReshardStep step) {
       if (number(step.result) != at)
         return;
       if (double cost = price(step); cost < best) {

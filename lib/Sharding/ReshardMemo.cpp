@@ -56,6 +56,7 @@ Layout ReshardProblem::withoutTrivialAxes(const Layout &layout) const {
 
 ReshardPlan ReshardProblem::solve() const {
   ReshardGraph graph(grid, shape.vec(), elementBytes, [&](const ReshardStep &step) { return costs.of(step); });
+  graph.isForOnePath();
   ReshardPlan plan;
   plan.cost = graph.distance(from, to);
   assert(plan.cost < std::numeric_limits<double>::infinity() && "every layout can be gathered whole and cut again");

@@ -82,7 +82,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   request.target = options.programs;
   request.memoryLimit = Bytes(options.memory);
   std::vector<ParallelLayout> layouts;
-  for (const ReportedPlan &plan : degrees.plans)
+  for (const ReportedPlan &plan : llvm::ArrayRef(degrees.plans).take_front(kComparedPlans)) // whatever is listed
     layouts.push_back(plan.layout);
   Heartbeat::doing("search for how to cut every op");
   llvm::Expected<std::vector<ChainComparison>> comparisons = compareOpCuts(request, layouts);

@@ -268,7 +268,9 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
           input.base,
           input.constraints,
           Bytes(options.memory),
-          lists ? options.top : 1,
+          options.cutOps ? std::max<int64_t>(options.top, kComparedPlans)
+          : lists        ? options.top
+                         : 1,
           /*frontier=*/options.frontier || whole,
           /*alternatives=*/(options.emit == PlanOutput::Table && !options.brief) || whole,
           /*fewerDevices=*/true,

@@ -37,6 +37,9 @@ llvm::Expected<PlanInput> readInput(const PlanOptions &options, bool needsShape 
 /// Searches and writes; the exit status.
 int plan(const PlanOptions &options, OutputFile &output);
 
+/// Whose degrees --cut-ops cuts further: the best, however many --top lists.
+constexpr int64_t kComparedPlans = 5;
+
 /// The same for a model in MLIR whose ops are cut one by one.
 int planChain(const PlanOptions &options, const PlanInput &input, OutputFile &output);
 /// Cuts every op by itself around the degrees of the report's plans, and writes both.

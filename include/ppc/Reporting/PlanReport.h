@@ -55,8 +55,9 @@ struct ReportedPlan {
 struct TuningPhase {
   std::string name; // "policy: training", "reference: forward", "policy: generation"
   Seconds time;
-  Bytes memory;     // of a device while it runs, with all that stays from the other phases
-  std::string note; // what it assumes, one sentence
+  Bytes memory;            // of a device while it runs, with all that stays from the other phases
+  std::string note;        // what it assumes, one sentence
+  bool isReplayed = false; // event by event; else by closed formulas
 };
 
 struct PlanReport {
@@ -142,7 +143,10 @@ std::string stackCaveat(const Stack &stack, const Cluster &cluster);
 std::string notCompiled(const PlanReport &report, const ParallelLayout &layout);
 /// Whose software the plans are for where nobody said it, and how to say it; else empty.
 std::string assumptionText(const PlanReport &report);
-/// "1: ppc-compile; 2: nothing here (it lacks ...)", or the exports that write plans of the report's stack.
+/// What runs a plan, as a part of a sentence: "ppc-compile runs it", "--emit megatron writes it for megatron-core", or
+/// what keeps all from it.
+std::string runnerText(const PlanReport &report, const ParallelLayout &layout);
+/// The same of all plans: "1, 2: ppc-compile runs it; 3: nothing here runs it (...)".
 std::string runnersText(const PlanReport &report);
 /// Whether the report's stack is that of PPC's own programs.
 bool isOwnStack(const Stack &stack);

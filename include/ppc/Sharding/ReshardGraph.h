@@ -17,6 +17,8 @@ public:
   /// `price` >= 0 of a step. The grid must outlive this.
   ReshardGraph(llvm::ArrayRef<LayoutAxis> grid, std::vector<int64_t> shape, int64_t elementBytes,
                std::function<double(const ReshardStep &)> price);
+  /// Before the one path that is asked for: steps beyond the cheapest way that is known need not be remembered.
+  void isForOnePath() { forOnePath = true; }
   ~ReshardGraph();
 
   /// The least sum of prices; infinity where no steps lead there. Both layouts verify and combine partial values alike.
@@ -34,13 +36,15 @@ private:
     std::vector<std::pair<int, double>> edges; // to, price
   };
   int number(const Layout &layout);
-  void expand(int node);
+  /// Finds the steps from a node; of one path those that cost at most `most` with the `cost` so far.
+  void expand(int node, double cost, double most);
   /// Follows the paths of `from` until `to` is settled or all are.
   Paths &settle(int from, int to);
 
   llvm::ArrayRef<LayoutAxis> grid;
   std::vector<int64_t> shape;
   int64_t elementBytes;
+  bool forOnePath = false;
   std::function<double(const ReshardStep &)> price;
   std::map<Key, int> numbers;
   std::vector<Node> nodes;

@@ -14,7 +14,9 @@ def same(what, a, b, tolerance=1e-6):
 
 for plan in data["plans"]:
     layout = plan["layout"]
-    same("time", sum(plan["time_s"].values()), plan["step_time_s"])
+    same("time", sum(plan["time_s"].values()), plan["formulas_step_time_s"])
+    if plan["clock"] != "replayed" or plan["step_time_s"] != plan["simulated"]["step_time_s"]:
+        sys.exit(f"the step takes {plan['step_time_s']} s by the clock {plan['clock']}, {plan['simulated']['step_time_s']} s replayed")
     if min(plan["time_s"].values()) < -1e-9 * plan["step_time_s"]:
         sys.exit(f"a kind of time is negative: {plan['time_s']}")
     for stage in plan["stages"]:
