@@ -3,6 +3,7 @@
 #include "ConfigReader.h"
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,15 +28,11 @@ llvm::Expected<ModelConfig> ConfigReader::read() {
     return std::move(error);
   (this->*readFamily)();
   readCommonKeys();
+  acceptKeysWithoutEffect();
   refuseNulls();
+  refuseUnread();
   if (llvm::Error error = reader.takeError())
     return std::move(error);
-  std::vector<std::string> unread = reader.unreadKeys();
-  if (!unread.empty()) {
-    reader.fail(unread.front(), llvm::Twine("is not supported for ") + config.architecture +
-                                    "; remove it if it does not change what the model computes");
-    return reader.takeError();
-  }
   if (llvm::Error error = verifyModelShape(shape))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    config.file + ": " + llvm::toString(std::move(error)));
@@ -104,12 +101,31 @@ void ConfigReader::readArchitecture() {
 /// For nearly every key, null is not its default: the reference refuses such a file, or takes it for another value.
 void ConfigReader::refuseNulls() {
   for (const std::string &key : reader.nullKeys())
-    if (!llvm::is_contained(nullable, key))
-      reader.fail(key, "null is no value that it may have; remove it for its default");
+    if (!llvm::is_contained(nullable, key) && !reader.isUnread(key))
+      reader.refuse(key, "null is no value that it may have; remove it for its default");
+}
+
+/// Names that some reader asked for and the file does not have: one of them may be meant.
+std::vector<std::string> ConfigReader::absentKeys() const {
+  std::vector<std::string> names;
+  for (const auto &[path, fallback] : reader.readKeys())
+    if (!reader.has(path))
+      names.push_back(path);
+  return names;
+}
+
+/// All of them at once. What is inside of an object that is wrong itself was not looked at.
+void ConfigReader::refuseUnread() {
+  std::vector<std::string> names = absentKeys();
+  for (const std::string &key : reader.unreadKeys())
+    if (!reader.hasError() || !llvm::StringRef(key).contains('.'))
+      reader.refuse(key, "is not supported for " + config.architecture +
+                             "; remove it if it does not change what the model computes" + didYouMean(key, names));
 }
 
 void ConfigReader::mayBeNull(llvm::ArrayRef<llvm::StringRef> keys) {
-  llvm::append_range(nullable, keys);
+  for (llvm::StringRef key : keys)
+    nullable.push_back(key.str());
   for (llvm::StringRef key : keys)
     if (isNull(key))
       reader.ignore({key});
@@ -118,9 +134,6 @@ void ConfigReader::mayBeNull(llvm::ArrayRef<llvm::StringRef> keys) {
 bool ConfigReader::isNull(llvm::StringRef key) const { return llvm::is_contained(reader.nullKeys(), key); }
 
 void ConfigReader::readCommonKeys() {
-  std::vector<llvm::StringRef> ignored = ignoredModelKeys(shape.family);
-  reader.ignore(ignored);
-  mayBeNull(ignored);
   mayBeNull({"architectures", "model_type", "torch_dtype", "dtype", "cross_attention_hidden_size"});
   reader.only("output_router_logits", false); // adds a loss that balances the experts
   reader.only("tie_encoder_decoder", false);
@@ -130,6 +143,9 @@ void ConfigReader::readCommonKeys() {
   reader.only("add_cross_attention", false);
   reader.only("cross_attention_hidden_size", nullptr);
   reader.only("pruned_heads", llvm::json::Object{});
+  if (reader.has("quantization_config"))
+    config.notes.push_back(
+        "key \"quantization_config\" is left out: the model is trained in the types of this program");
   config.initializerRange = reader.number("initializer_range", 0.02);
   if (config.initializerRange < 0)
     reader.reject("initializer_range", "a number >= 0");
@@ -203,7 +219,8 @@ void ConfigReader::readActivation(llvm::StringRef key, llvm::StringRef fallback)
   else if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh")
     shape.activation = ActivationKind::Gelu, config.tanhGelu = true;
   else
-    reader.reject(key, "one of the supported \"silu\", \"gelu\", \"gelu_new\", \"gelu_fast\", \"gelu_pytorch_tanh\", "
+    reader.refuseValue(key,
+                       "one of the supported \"silu\", \"gelu\", \"gelu_new\", \"gelu_fast\", \"gelu_pytorch_tanh\", "
                        "\"relu\", \"relu2\"");
 }
 

@@ -32,7 +32,13 @@ private:
   void readArchitecture();
   void readCommonKeys();
   void refuseNulls();
+  void refuseUnread();
+  std::vector<std::string> absentKeys() const;
   void rememberKeys();
+  // KeysWithoutEffect.cpp: what nobody read and has no effect with its value counts as read; with another, it is
+  // refused.
+  void acceptKeysWithoutEffect();
+  void acceptRopeKeysWithoutEffect(JsonReader &rope);
 
   // Parts that several families share.
   /// What configuration classes of LLaMA's relatives have by default.
@@ -91,7 +97,7 @@ private:
   ModelConfig config;
   ModelShape &shape;
   void (ConfigReader::*readFamily)() = nullptr;
-  std::vector<llvm::StringRef> nullable;
+  std::vector<std::string> nullable;
 };
 
 /// A family of models: how config.json calls it, and who reads its keys.

@@ -63,6 +63,7 @@ void ConfigReader::readRope(JsonReader &rope) {
     rope.reject("partial_rotary_factor", llvm::formatv("{0}, as elsewhere in this model", shape.rotaryFraction).str());
   if (kind != "default")
     readRopeScaling(key, kind, rope);
+  acceptRopeKeysWithoutEffect(rope);
 }
 
 void ConfigReader::readRopeScaling(llvm::StringRef key, llvm::StringRef kind, JsonReader &rope) {
@@ -94,8 +95,8 @@ void ConfigReader::readYarn(JsonReader &rope) {
   scaling.magnitude = rope.number("mscale", 0.0);
   scaling.magnitudeAllDims = rope.number("mscale_all_dim", 0.0);
   scaling.originalMaxPositions = rope.integer("original_max_position_embeddings", 1);
-  if (scaling.betaFast <= scaling.betaSlow)
-    rope.reject("beta_fast", "more than beta_slow");
+  if (scaling.betaFast < scaling.betaSlow)
+    rope.reject("beta_fast", "at least beta_slow");
 }
 
 } // namespace mlir::ppc

@@ -5,6 +5,8 @@
 #include "ppc/Support/Spelling.h"
 
 #include "ppc/Support/InputFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Regex.h"
@@ -20,7 +22,8 @@ namespace mlir::ppc {
 struct JsonReader::Document {
   std::string file;
   llvm::json::Value root = nullptr;
-  std::string error;
+  std::string error;                 // the first one
+  std::vector<std::string> refusals; // `key "PATH": MESSAGE`
   std::set<std::string> readPaths;
   std::set<std::string> openedPaths;
   std::map<std::string, llvm::json::Value> fallbacks; // by path
@@ -76,6 +79,15 @@ bool JsonReader::has(llvm::StringRef key) const {
   return value && value->kind() != llvm::json::Value::Null;
 }
 
+bool JsonReader::isUnread(llvm::StringRef key) const {
+  return contents->get(key) && !document->readPaths.count(pathOf(key));
+}
+
+bool JsonReader::isOneOf(llvm::StringRef key, llvm::ArrayRef<llvm::json::Value> values) const {
+  const llvm::json::Value *value = contents->get(key);
+  return value && llvm::is_contained(values, *value);
+}
+
 std::vector<std::string> JsonReader::nullKeys() const {
   std::vector<std::string> result;
   for (const auto &[key, value] : *contents)
@@ -113,15 +125,34 @@ void JsonReader::fail(llvm::StringRef key, const llvm::Twine &message) {
     document->error = (document->file + ": key \"" + pathOf(key) + "\": " + message).str();
 }
 
-void JsonReader::reject(llvm::StringRef key, const llvm::Twine &expected) {
-  const llvm::json::Value *value = contents->get(key);
-  fail(key, "expected " + expected + ", found " + (value ? display(*value) : "nothing"));
+/// What is found instead.
+static std::string unexpected(const llvm::json::Value *value, const llvm::Twine &expected) {
+  return ("expected " + expected + ", found " + (value ? display(*value) : "nothing")).str();
 }
 
+void JsonReader::reject(llvm::StringRef key, const llvm::Twine &expected) {
+  fail(key, unexpected(contents->get(key), expected));
+}
+
+void JsonReader::refuse(llvm::StringRef key, const llvm::Twine &message) {
+  document->refusals.push_back(("key \"" + pathOf(key) + "\": " + message).str());
+}
+
+void JsonReader::refuseValue(llvm::StringRef key, const llvm::Twine &expected) {
+  refuse(key, unexpected(contents->get(key), expected));
+}
+
+bool JsonReader::hasError() const { return !document->error.empty() || !document->refusals.empty(); }
+
 llvm::Error JsonReader::takeError() {
-  if (document->error.empty())
+  std::vector<std::string> refusals = std::exchange(document->refusals, {});
+  std::string error = std::exchange(document->error, "");
+  if (error.empty() && refusals.empty())
     return llvm::Error::success();
-  return llvm::createStringError(std::exchange(document->error, ""));
+  std::string text = error.empty() ? document->file + ": " : error + "; ";
+  if (refusals.empty())
+    return llvm::createStringError(error);
+  return llvm::createStringError(text + llvm::join(refusals, "; "));
 }
 
 int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback) {
@@ -226,7 +257,7 @@ std::optional<JsonReader> JsonReader::object(llvm::StringRef key) {
 void JsonReader::only(llvm::StringRef key, const llvm::json::Value &supported) {
   const llvm::json::Value *value = read(key, supported);
   if (value && *value != supported)
-    reject(key, "the only supported value " + display(supported));
+    refuseValue(key, "the only supported value " + display(supported));
 }
 
 void JsonReader::ignore(llvm::ArrayRef<llvm::StringRef> keys) {

@@ -38,7 +38,8 @@ DataType typeOf(const std::vector<std::vector<WrittenTensor>> &shards) {
   return type;
 }
 
-// The model's config.json with the type that the files have, so that readers do not round what they read.
+// The model's config.json with the type that the files have, so that readers do not round what they read: none is
+// quantised, whatever the file said that the model came from.
 std::string configText(const Manifest &manifest, DataType type) {
   if (manifest.weights.config.empty())
     return "";
@@ -47,6 +48,7 @@ std::string configText(const Manifest &manifest, DataType type) {
     throw InputError("manifest: config: expected the text of a JSON object");
   const char *name = type == DataType::BF16 ? "bfloat16" : type == DataType::F64 ? "float64" : "float32";
   config[config.contains("torch_dtype") ? "torch_dtype" : "dtype"] = name;
+  config.erase("quantization_config");
   return config.dump(2) + "\n";
 }
 

@@ -36,10 +36,13 @@ struct Compilation::Stopwatch {
 void reportError(const Twine &message) { llvm::errs() << "error: " << message << "\n"; }
 
 /// Says once what the program will not have of the published model.
-static void noteLeftOut(const ModelShape &shape) {
+static void noteLeftOut(const ModelConfig &config) {
   static bool said = false;
   if (std::exchange(said, true))
     return;
+  const ModelShape &shape = config.shape;
+  for (const std::string &text : config.notes)
+    llvm::errs() << "note: " << shape.name << ": " << text << "\n";
   if (shape.predictionLayers)
     llvm::errs() << "note: " << shape.name << ": multi-token prediction layers are left out\n";
   if (shape.moe.scoreBias)
@@ -70,7 +73,7 @@ bool Compilation::load() {
     llvm::Expected<ModelConfig> config = readModelConfig(path);
     if (!config)
       return reportError(llvm::toString(config.takeError())), false;
-    noteLeftOut(config->shape);
+    noteLeftOut(*config);
     HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor};
     llvm::Expected<OwningOpRef<ModuleOp>> imported = buildModel(*config, import, context);
     if (!imported)

@@ -118,10 +118,12 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
     if (llvm::Error error = readModuleInput(options, input, needsShape))
       return std::move(error);
   } else {
-    llvm::Expected<ModelShape> model = readModelShape(options.model);
-    if (!model)
-      return model.takeError();
-    input.model = std::move(*model);
+    llvm::Expected<ModelConfig> config = readModelConfig(options.model);
+    if (!config)
+      return config.takeError();
+    input.model = std::move(config->shape);
+    for (const std::string &text : config->notes)
+      note(input.model.name + ": " + text);
   }
   if (llvm::Error error = checkPositions(options, input.model))
     return std::move(error);

@@ -6,6 +6,7 @@
 #include "ppc/Model/ModelShape.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
 
 #include <map>
 #include <optional>
@@ -57,13 +58,19 @@ struct ModelConfig {
   // Keys that decide what given weights compute, by path ("rope_scaling.factor"), with the JSON text of the default:
   // "null" where the key must be given.
   std::map<std::string, std::string> keys;
+  std::vector<std::string> notes; // for the user: which parts of the file the program will not have
 };
 
 /// The architectures that are read, as "LlamaForCausalLM", sorted.
 llvm::ArrayRef<llvm::StringRef> modelArchitectures();
 
-/// Keys of a config.json of this family (model_type) that change nothing that is trained, whatever they say.
-std::vector<llvm::StringRef> ignoredModelKeys(llvm::StringRef family);
+/// A key of a config.json that changes nothing that is trained in families that have no such part.
+struct KeyWithoutEffect {
+  llvm::StringRef key;
+  std::vector<llvm::json::Value> values; // with one of these; empty: whatever it says
+};
+/// Sorted by key.
+llvm::ArrayRef<KeyWithoutEffect> keysWithoutEffect();
 
 /// The file of a model that is given by its config.json or by the folder that holds it.
 std::string modelConfigPath(llvm::StringRef path);

@@ -36,6 +36,12 @@ public:
 
   /// Whether the key is there with a value other than null. Does not count as reading it.
   bool has(llvm::StringRef key) const;
+  /// Whether the key is there, null or not, and nobody read it.
+  bool isUnread(llvm::StringRef key) const;
+  /// Whether the key is there with one of these values; null is one. Does not count as reading it.
+  bool isOneOf(llvm::StringRef key, llvm::ArrayRef<llvm::json::Value> values) const;
+  /// The key of the document that this object is, with a point behind it; "" at the top.
+  std::string prefix() const { return path.empty() ? "" : path + "."; }
   /// Keys of this object whose value is null, sorted. The readers below take null for absent; a client for which the
   /// two are not the same asks here.
   std::vector<std::string> nullKeys() const;
@@ -51,7 +57,7 @@ public:
   /// The nested object, or nothing when absent or null. Anything else is an error.
   std::optional<JsonReader> object(llvm::StringRef key);
 
-  /// Refuses any value but this one. Absent or null is accepted.
+  /// Refuses any value but this one, as `refuse` does. Absent or null is accepted.
   void only(llvm::StringRef key, const llvm::json::Value &supported);
 
   /// Counts these keys as read, whatever they hold.
@@ -67,7 +73,13 @@ public:
   void reject(llvm::StringRef key, const llvm::Twine &expected);
   /// Records `FILE: key "PATH": MESSAGE` unless an earlier error is recorded.
   void fail(llvm::StringRef key, const llvm::Twine &message);
-  /// The first error, once; success after that.
+  /// Records `key "PATH": MESSAGE` beside all others: of keys that are wrong by themselves, so that one run names them
+  /// all.
+  void refuse(llvm::StringRef key, const llvm::Twine &message);
+  /// The same with `expected EXPECTED, found VALUE`.
+  void refuseValue(llvm::StringRef key, const llvm::Twine &expected);
+  bool hasError() const;
+  /// The first error and all that was refused, joined by "; ", once; success after that.
   llvm::Error takeError();
 
 private:

@@ -49,7 +49,7 @@ def ropes():
     kinds += [{"rope_type": "yarn", **YARN, **change} for change in
               ({"factor": 1.0}, {"factor": 2}, {"factor": 0.5}, {"factor": None}, {"attention_factor": 1.0}, {"attention_factor": 1.7},
                {"attention_factor": None}, {"attention_factor": 0}, {"beta_fast": 16}, {"beta_fast": 4, "beta_slow": 2}, {"beta_fast": None},
-               {"beta_slow": 2}, {"beta_slow": 0.5}, {"beta_slow": 0}, {"beta_fast": 1, "beta_slow": 2}, {"mscale": 1.0, "mscale_all_dim": 1.0},
+               {"beta_fast": 1, "beta_slow": 1}, {"beta_fast": 2, "beta_slow": 2}, {"finetuned": True}, {"beta_slow": 2}, {"beta_slow": 0.5}, {"beta_slow": 0}, {"beta_fast": 1, "beta_slow": 2}, {"mscale": 1.0, "mscale_all_dim": 1.0},
                {"mscale": 0.7, "mscale_all_dim": 1.0}, {"mscale": 0.7}, {"mscale_all_dim": 0.7}, {"mscale": 0, "mscale_all_dim": 0.7},
                {"mscale": 0.7, "mscale_all_dim": 0}, {"mscale": None, "mscale_all_dim": None},
                {"truncate": True}, {"truncate": False}, {"original_max_position_embeddings": 32}, {"rope_theta": 100.0},
@@ -75,7 +75,7 @@ VALUES = {
     "routed_scaling_factor": [1.0, 2.5, 1, 0.0, -1.0, None], "scoring_func": ["sigmoid", "softmax", "sqrtsoftplus", None],
     "topk_method": ["noaux_tc", "greedy", "group_limited_greedy", None], "moe_layer_freq": [1, 2, [1, 0, 1], None],
     "num_nextn_predict_layers": [0, 1, 2, None], "num_mtp_layers": [0, 1, 2], "rope_interleave": [True, False, None],
-    "norm_topk_prob": [True, False, None], "shared_expert_intermediate_size": [8, 24, 0, None],
+    "norm_topk_prob": [True, False, None], "shared_expert_intermediate_size": [0, 8, 24, None],
     "moe_intermediate_size": [4, 16, None], "intermediate_size": [16, 32, None], "n_inner": [16, 64, None, 0],
     "vocab_size": [24, 41, 64, None], "max_position_embeddings": [17, 32, 128, 8, None], "n_positions": [17, 32, 8, None], "n_ctx": [8, 32],
     "rms_norm_eps": [1e-6, 1e-5, 0, 0.1, None, "1e-6"], "layer_norm_eps": [1e-5, 0.1, 0, None], "layer_norm_epsilon": [1e-5, 0.1, 0, None],
@@ -92,10 +92,11 @@ VALUES = {
     "per_layer_config": [None, {"1": {"intermediate_size": 32}}, {"0": {"sliding_window": 3}}],
     "attention_bias": [True, False, None], "mlp_bias": [True, False, None], "qkv_bias": [True, False, None],
     "tie_word_embeddings": [True, False, None], "use_sliding_window": [True, False, None], "loss_type": ["ForCausalLM", "ForMaskedLM", None],
-    "logit_scale": [0.5], "residual_multiplier": [0.5], "embedding_multiplier": [2.0], "attention_multiplier": [0.5], "logits_scaling": [2.0],
+    "logit_scale": [0.5, 1.0], "residual_multiplier": [0.5, 1.0], "embedding_multiplier": [2.0, 1.0], "attention_multiplier": [0.5], "logits_scaling": [2.0, 1.0],
     "clip_qkv": [1.0, None], "no_rope_layers": [[1, 0, 1], None], "no_rope_layer_interval": [2], "use_qk_norm": [True, False],
     "sliding_window_pattern": [2], "attention_chunk_size": [4, None], "rope_local_base_freq": [100.0], "attn_temperature_tuning": [4],
-    "scale_embeddings": [False], "original_max_position_embeddings": [8, 16],
+    "scale_embeddings": [False], "original_max_position_embeddings": [8, 16], "use_mrope": [False, True], "moe_router_dtype": ["float32", "bfloat16"],
+    "attention_out_bias": [False, True], "residual_dropout": [0.0, 0.1],
 }
 # Keys of the base class, of generation, of older and of other classes: any configuration may hold them.
 EVERYWHERE = {
@@ -122,6 +123,10 @@ EVERYWHERE = {
     "add_cross_attention": [True, False], "cross_attention_hidden_size": [None, 16], "tie_encoder_decoder": [True, False],
     "pruned_heads": [{}, {"0": [1]}, None], "tie_last_hidden_states": [True, False], "gradient_checkpointing_kwargs": [{"use_reentrant": False}],
     "training": [True, False], "keys_to_ignore_at_inference": [["past_key_values"]],
+    "activation": ["swiglu", "relu"], "cache_implementation": ["hybrid", None], "internal_version": ["7b-alpha-v2"], "is_llama_config": [True],
+    "max_sequence_length": [8, 4096], "unsloth_fixed": [True], "image_token_id": [11], "image_token_index": [11, None],
+    "attention_softmax_in_fp32": [True, False], "bias_dropout_fusion": [True, False], "masked_softmax_fusion": [True, False],
+    "offset_alibi": [100], "skip_bias_add": [True, False], "skip_bias_add_qkv": [True, False], "slow_but_exact": [True, False],
 }
 # Keys that files of a class hold though the class does not list them.
 ALSO = {"DeepseekV3ForCausalLM": ["scoring_func", "topk_method", "moe_layer_freq", "aux_loss_alpha", "seq_aux", "ep_size", "quantization_config"],
@@ -165,7 +170,8 @@ def single_changes(name, own):
             if key not in base or json.dumps(base[key]) != json.dumps(value):
                 yield {key: value}
     for key in foreign_keys(name, keys):
-        yield from ({key: value} for value in [v for v in values_of(key, base) if v is not None][:2])
+        values = values_of(key, base)
+        yield from ({key: value} for value in [v for v in values if v is not None][:2] + [v for v in values if v is None])
     for other in BASES.values():
         if other is not base:
             yield {"model_type": other["model_type"]}
