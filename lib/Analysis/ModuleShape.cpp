@@ -44,6 +44,11 @@ template <typename Shape, typename Visit> static void forEachField(Shape &shape,
   visit("nope_head_dim", shape.latent.nopeHeadDim);
   visit("rope_head_dim", shape.latent.ropeHeadDim);
   visit("value_head_dim", shape.latent.valueHeadDim);
+  visit("index_top_k", shape.index.topK);
+  visit("index_heads", shape.index.heads);
+  visit("index_head_dim", shape.index.headDim);
+  visit("index_first", shape.index.first);
+  visit("index_every", shape.index.every);
   visit("experts", shape.moe.experts);
   visit("top_k", shape.moe.topK);
   visit("expert_ffn", shape.moe.ffn);

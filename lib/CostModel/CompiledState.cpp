@@ -386,6 +386,15 @@ void StateBuilder::latentAttention() {
   replicated({{latent.keyValueRank}});
   matrix({heads, {latent.nopeHeadDim + latent.valueHeadDim}, {latent.keyValueRank}});
   matrix({{model.hidden}, heads, {1}, {latent.valueHeadDim}});
+  if (const SparseIndex &index = model.index) { // counted for layers without one, too, which are few
+    replicated({{index.heads * index.headDim}, {latent.queryRank}});
+    replicated({{index.headDim}, {model.hidden}});
+    bias([&] {
+      replicated({{index.headDim}});
+      replicated({{index.headDim}});
+    });
+    replicated({{index.heads}, {model.hidden}});
+  }
 }
 
 void StateBuilder::feedForward(int64_t inner) {

@@ -101,8 +101,10 @@ private:
         int64_t elements = 0;
         for (auto part : way.getAsRange<DictionaryAttr>()) {
           auto count = part.getAs<IntegerAttr>("count");
-          elements += ShapedType::getNumElements(part.getAs<DenseI64ArrayAttr>("shape").asArrayRef()) *
-                      (count ? count.getInt() : 1);
+          auto some = part.getAs<IntegerAttr>("elements"); // of a tensor that holds several parameters
+          elements +=
+              (some ? some.getInt() : ShapedType::getNumElements(part.getAs<DenseI64ArrayAttr>("shape").asArrayRef())) *
+              (count ? count.getInt() : 1);
         }
         if (elements != found->second.type.getNumElements())
           error(step) << "has " << found->first << " of " << found->second.type.getNumElements()

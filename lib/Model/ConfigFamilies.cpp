@@ -10,18 +10,29 @@ namespace mlir::ppc {
 
 static constexpr ModelFamily families[] = {
     {"BloomForCausalLM", "bloom", &ConfigReader::readBloom},
+    {"DeepseekV32ForCausalLM", "deepseek_v32", &ConfigReader::readSparseDeepseek},
     {"DeepseekV3ForCausalLM", "deepseek_v3", &ConfigReader::readDeepseekV3},
     {"GPT2LMHeadModel", "gpt2", &ConfigReader::readGpt2},
     {"GPTNeoXForCausalLM", "gpt_neox", &ConfigReader::readGptNeoX},
     {"GemmaForCausalLM", "gemma", &ConfigReader::readGemma},
+    {"GlmMoeDsaForCausalLM", "glm_moe_dsa", &ConfigReader::readSparseDeepseek},
     {"LlamaForCausalLM", "llama", &ConfigReader::readLlama},
     {"MistralForCausalLM", "mistral", &ConfigReader::readMistral},
     {"MixtralForCausalLM", "mixtral", &ConfigReader::readMixtral},
+    {"Phi3ForCausalLM", "phi3", &ConfigReader::readPhi3},
     {"Qwen2ForCausalLM", "qwen2", &ConfigReader::readQwen2},
     {"Qwen2MoeForCausalLM", "qwen2_moe", &ConfigReader::readQwen2Moe},
     {"Qwen3ForCausalLM", "qwen3", &ConfigReader::readQwen3},
     {"Qwen3MoeForCausalLM", "qwen3_moe", &ConfigReader::readQwen3Moe},
+    {"SeedOssForCausalLM", "seed_oss", &ConfigReader::readSeedOss},
 };
+
+static constexpr ModelAlias aliases[] = {
+    {"YiForCausalLM", "Yi", "llama"}, {"YiForCausalLM", "yi", "llama"}, {"MiMoForCausalLM", "mimo", "qwen2"},
+    {"", "kimi_k2", "deepseek_v3"},   {"", "qwen3_vl_text", "qwen3"},   {"", "qwen3_vl_moe_text", "qwen3_moe"},
+};
+
+llvm::ArrayRef<ModelAlias> modelAliases() { return aliases; }
 
 llvm::ArrayRef<ModelFamily> modelFamilies() { return families; }
 
@@ -120,14 +131,46 @@ void ConfigReader::readQwen2() {
   readLlamaKeys({32768, 32});
   readQwenWindow();
   shape.attentionBias = true;
+  if (alias == "mimo") {
+    reader.only("attention_bias", true);
+    shape.predictionLayers = size("num_nextn_predict_layers", 0, 0, limits::layers);
+  }
 }
 
 void ConfigReader::readQwen3() {
   readLlamaKeys({32768, 32});
-  readQwenWindow();
+  if (alias == "qwen3_vl_text") {
+    requireOfTextPart({"max_position_embeddings"});
+    if (!reader.has("rope_parameters"))
+      requireOfTextPart({"rope_theta"});
+    reader.only("use_sliding_window", false);
+  } else {
+    readQwenWindow();
+  }
   shape.headDim = size("head_dim", 128);
   shape.queryKeyNorm = true;
   shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
+}
+
+/// Longer contexts by two lists of factors ("longrope") are not read.
+void ConfigReader::readPhi3() {
+  readLlamaKeys({4096, 0, 1e-5});
+  reader.only("head_dim", shape.headDim);
+  config.dropoutKey = "";
+  readWindowOfEveryLayer(slidingWindow(std::nullopt));
+  readDropouts("attention_dropout", {"resid_pdrop"}, 0);
+  dropout("embd_pdrop", 0); // a key of the class that it does not use
+  reader.ignore({"original_max_position_embeddings"});
+  reader.only("partial_rotary_factor", 1);
+}
+
+void ConfigReader::readSeedOss() {
+  readLlamaKeys({524288, 8});
+  shape.attentionBias = reader.boolean("attention_bias", true);
+  shape.outputBias = reader.boolean("attention_out_bias", false);
+  shape.ffnBias = reader.boolean("mlp_bias", false);
+  shape.headDim = size("head_dim", 128);
+  readDropouts("attention_dropout", {"residual_dropout"}, 0.1);
 }
 
 //===---- GPT and its relatives ----===//

@@ -23,11 +23,13 @@ ConfigReader::ConfigReader(JsonReader reader, llvm::StringRef file) : reader(std
 }
 
 llvm::Expected<ModelConfig> ConfigReader::read() {
+  openTextPart();
   readArchitecture();
   if (llvm::Error error = reader.takeError())
     return std::move(error);
   (this->*readFamily)();
   readCommonKeys();
+  readOuterKeys();
   acceptKeysWithoutEffect();
   refuseNulls();
   refuseUnread();
@@ -63,8 +65,8 @@ static constexpr llvm::StringRef aboutTraining[] = {"architectures",
 
 void ConfigReader::rememberKeys() {
   for (const auto &[path, fallback] : reader.readKeys())
-    if (!llvm::is_contained(aboutTraining, path))
-      config.keys[path] = llvm::formatv("{0}", fallback).str();
+    if (llvm::StringRef key = path; key.consume_front(reader.prefix()) && !llvm::is_contained(aboutTraining, key))
+      config.keys[key.str()] = llvm::formatv("{0}", fallback).str();
   config.keys["model_type"] = "\"" + shape.family + "\"";
   if (!shape.slidingWindow) // says in which layers
     config.keys.erase("max_window_layers");
@@ -78,21 +80,38 @@ void ConfigReader::readArchitecture() {
   std::string known = quotedList(modelArchitectures());
   std::vector<std::string> names = reader.strings("architectures");
   std::string type = reader.string("model_type", "");
-  const ModelFamily *family = nullptr;
+  const ModelFamily *family = modelFamilies().end();
+  auto ofType = [](llvm::StringRef type) {
+    return llvm::find_if(modelFamilies(), [&](auto &f) { return f.modelType == type; });
+  };
+  auto found = llvm::find_if(modelAliases(), [&](auto &a) { return a.modelType == type; });
+  const ModelAlias *other = found == modelAliases().end() ? nullptr : found;
   if (reader.has("architectures")) {
-    family = names.size() == 1 ? llvm::find_if(modelFamilies(), [&](auto &f) { return f.architecture == names[0]; })
-                               : modelFamilies().end();
+    llvm::StringRef name = names.size() == 1 ? llvm::StringRef(names[0]) : "";
+    if (!other && type.empty())
+      if (auto same = llvm::find_if(modelAliases(), [&](auto &a) { return !name.empty() && a.architecture == name; });
+          same != modelAliases().end())
+        other = same;
+    if (other && other->architecture == name)
+      family = ofType(other->family);
+    else
+      family = llvm::find_if(modelFamilies(), [&](auto &f) { return f.architecture == name; });
     if (family == modelFamilies().end())
       return reader.reject("architectures", "a list of one of the supported " + llvm::Twine(known));
-    if (!type.empty() && type != family->modelType)
+    bool fits = other
+                    ? other->family == family->modelType && (other->architecture.empty() || other->architecture == name)
+                    : type.empty() || type == family->modelType;
+    if (!fits)
       return reader.reject("model_type", "\"" + family->modelType + "\", which goes with " + family->architecture);
   } else if (!type.empty()) {
-    family = llvm::find_if(modelFamilies(), [&](auto &f) { return f.modelType == type; });
+    family = ofType(other ? other->family : llvm::StringRef(type));
     if (family == modelFamilies().end())
       return reader.reject("model_type", "that of one of the supported architectures " + llvm::Twine(known));
   } else {
     return reader.fail("architectures", "missing; expected a list of one of the supported " + llvm::Twine(known));
   }
+  if (other)
+    alias = other->modelType.str();
   config.architecture = family->architecture.str();
   shape.family = family->modelType.str();
   readFamily = family->read;
@@ -105,22 +124,23 @@ void ConfigReader::refuseNulls() {
       reader.refuse(key, "null is no value that it may have; remove it for its default");
 }
 
-/// Names that some reader asked for and the file does not have: one of them may be meant.
-std::vector<std::string> ConfigReader::absentKeys() const {
-  std::vector<std::string> names;
-  for (const auto &[path, fallback] : reader.readKeys())
-    if (!reader.has(path))
-      names.push_back(path);
-  return names;
-}
-
-/// All of them at once. What is inside of an object that is wrong itself was not looked at.
+/// All of them at once. What is inside of an object that is wrong itself was not looked at. A name that some reader
+/// asked for may be meant.
 void ConfigReader::refuseUnread() {
-  std::vector<std::string> names = absentKeys();
-  for (const std::string &key : reader.unreadKeys())
-    if (!reader.hasError() || !llvm::StringRef(key).contains('.'))
-      reader.refuse(key, "is not supported for " + config.architecture +
-                             "; remove it if it does not change what the model computes" + didYouMean(key, names));
+  bool isWhole = !reader.hasError();
+  for (const std::string &path : (outer ? *outer : reader).unreadKeys()) {
+    auto [parent, key] =
+        llvm::StringRef(path).contains('.') ? llvm::StringRef(path).rsplit('.') : std::pair("", llvm::StringRef(path));
+    if (!isWhole && (parent + ".").str() != (parent.empty() ? "." : reader.prefix()))
+      continue;
+    std::vector<std::string> names;
+    for (const auto &[asked, fallback] : reader.readKeys())
+      if (llvm::StringRef name = asked; parent.empty() || name.consume_front((parent + ".").str()))
+        names.push_back(name.str());
+    (outer ? *outer : reader)
+        .refuse(path, "is not supported for " + config.architecture +
+                          "; remove it if it does not change what the model computes" + didYouMean(key, names));
+  }
 }
 
 void ConfigReader::mayBeNull(llvm::ArrayRef<llvm::StringRef> keys) {
@@ -143,7 +163,7 @@ void ConfigReader::readCommonKeys() {
   reader.only("add_cross_attention", false);
   reader.only("cross_attention_hidden_size", nullptr);
   reader.only("pruned_heads", llvm::json::Object{});
-  if (reader.has("quantization_config"))
+  if (reader.has("quantization_config") || (outer && outer->has("quantization_config")))
     config.notes.push_back(
         "key \"quantization_config\" is left out: the model is trained in the types of this program");
   config.initializerRange = reader.number("initializer_range", 0.02);
@@ -263,9 +283,10 @@ llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef name, llvm::StringR
   llvm::Expected<JsonReader> reader = JsonReader::fromText(name, text);
   if (!reader)
     return reader.takeError();
-  llvm::Expected<ModelConfig> config = ConfigReader(std::move(*reader), name).read();
+  ConfigReader of(std::move(*reader), name);
+  llvm::Expected<ModelConfig> config = of.read();
   if (config)
-    config->text = text.str();
+    config->text = of.isNested() ? of.textPartAlone(text) : text.str();
   return config;
 }
 

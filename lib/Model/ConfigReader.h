@@ -6,6 +6,9 @@
 #include "ppc/Support/JsonReader.h"
 #include "ppc/Support/Limits.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
 namespace mlir::ppc {
 
 class ConfigReader {
@@ -26,18 +29,29 @@ public:
   void readQwen2Moe();
   void readQwen3Moe();
   void readDeepseekV3();
+  void readSparseDeepseek();
+  void readPhi3();
+  void readSeedOss();
+
+  /// What `read` gave, of a file of several parts, as a file of the text part alone.
+  std::string textPartAlone(llvm::StringRef text) const;
+  bool isNested() const { return outer.has_value(); }
 
 private:
+  // NestedConfig.cpp
+  void openTextPart();
+  void readOuterKeys();
+  void requireOfTextPart(llvm::ArrayRef<llvm::StringRef> keys);
   /// First of all: a message about a key of another architecture would lead astray.
   void readArchitecture();
   void readCommonKeys();
   void refuseNulls();
   void refuseUnread();
-  std::vector<std::string> absentKeys() const;
   void rememberKeys();
   // KeysWithoutEffect.cpp: what nobody read and has no effect with its value counts as read; with another, it is
   // refused.
   void acceptKeysWithoutEffect();
+  void acceptKeysWithoutEffect(JsonReader &object);
   void acceptRopeKeysWithoutEffect(JsonReader &rope);
 
   // Parts that several families share.
@@ -62,7 +76,10 @@ private:
   bool readLayerTypes(std::optional<int64_t> window);
   // ExpertFamilies.cpp
   void readQwenExperts();
-  void readDeepseekExperts();
+  void readDeepseek(const LlamaDefaults &defaults, int64_t groups, int64_t groupsPerToken);
+  void readDeepseekExperts(int64_t groups, int64_t groupsPerToken);
+  void readIndexLayers();
+  void everyLayer(llvm::StringRef key, llvm::function_ref<llvm::SmallVector<llvm::StringRef>(int64_t)> words);
   void readLatentAttention();
   /// Experts of a token, which are at most what `expertsKey` says.
   void readTopK(llvm::StringRef expertsKey, int64_t fallback);
@@ -94,6 +111,9 @@ private:
   bool isNull(llvm::StringRef key) const;
 
   JsonReader reader;
+  std::optional<JsonReader> outer; // of a file of several parts: the whole file, `reader` being its text part
+  std::string outerArchitecture;
+  std::string alias; // the model_type of another name of the family, "yi"
   ModelConfig config;
   ModelShape &shape;
   void (ConfigReader::*readFamily)() = nullptr;
@@ -107,6 +127,14 @@ struct ModelFamily {
   void (ConfigReader::*read)();
 };
 llvm::ArrayRef<ModelFamily> modelFamilies();
+
+/// Another name of a family: files of the same model by other classes, and text parts.
+struct ModelAlias {
+  llvm::StringRef architecture; // "YiForCausalLM"; empty: any that goes with the family
+  llvm::StringRef modelType;    // "yi"
+  llvm::StringRef family;       // "llama", whose model_type it stands for
+};
+llvm::ArrayRef<ModelAlias> modelAliases();
 
 } // namespace mlir::ppc
 

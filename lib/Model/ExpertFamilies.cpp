@@ -48,7 +48,15 @@ void ConfigReader::readQwen2Moe() {
 
 void ConfigReader::readQwen3Moe() {
   readLlamaKeys({32768, 4});
-  readWindowOfEveryLayer(readQwenWindowSize());
+  bool isTextPart = alias == "qwen3_vl_moe_text";
+  if (isTextPart) {
+    requireOfTextPart({"max_position_embeddings", "num_key_value_heads", "num_experts", "num_experts_per_tok"});
+    if (!reader.has("rope_parameters"))
+      requireOfTextPart({"rope_theta"});
+    reader.only("use_sliding_window", false);
+  } else {
+    readWindowOfEveryLayer(readQwenWindowSize());
+  }
   shape.queryKeyNorm = true;
   shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
   if (reader.has("num_local_experts") && reader.has("num_experts") &&
@@ -58,10 +66,68 @@ void ConfigReader::readQwen3Moe() {
   shape.moe.experts = size(expertsKey, 128);
   readTopK(expertsKey, 8);
   readQwenExperts();
+  if (isTextPart) { // that class always divides the weights by their sum
+    reader.only("norm_topk_prob", true);
+    shape.moe.normalizesTopK = true;
+  }
 }
 
-void ConfigReader::readDeepseekV3() {
-  readLlamaSizes({4096, 128});
+void ConfigReader::readDeepseekV3() { readDeepseek({4096, 128}, 8, 4); }
+
+/// Sparse attention reads the keys that an index branch chooses, index_topk of them: up to so many positions, all.
+void ConfigReader::readSparseDeepseek() {
+  bool isGlm = shape.family == "glm_moe_dsa";
+  readDeepseek(isGlm ? LlamaDefaults{202752, 64, 1e-5} : LlamaDefaults{163840, 128}, isGlm ? 1 : 8, isGlm ? 1 : 4);
+  if (!shape.latent.queryRank)
+    reader.refuseValue("q_lora_rank", "a rank: the index branch reads the compressed queries");
+  SparseIndex &index = shape.index;
+  index.topK = size("index_topk", 2048);
+  index.headDim = size("index_head_dim", 128);
+  index.heads = size("index_n_heads", isGlm ? 32 : 64);
+  if (index.headDim < shape.latent.ropeHeadDim)
+    reader.refuseValue("index_head_dim", "at least qk_rope_head_dim " + llvm::Twine(shape.latent.ropeHeadDim));
+  if (isGlm)
+    readIndexLayers();
+  mayBeNull({"layer_types", "mlp_layer_types"});
+  everyLayer("layer_types", [](int64_t) -> llvm::SmallVector<llvm::StringRef> {
+    return {"indexed_attention", "deepseek_sparse_attention"};
+  });
+  everyLayer("mlp_layer_types", [&](int64_t layer) -> llvm::SmallVector<llvm::StringRef> {
+    return {layer < shape.moe.firstLayer ? "dense" : "sparse"};
+  });
+}
+
+/// Layers without an index branch of their own take over what the last one with it has chosen.
+void ConfigReader::readIndexLayers() {
+  SparseIndex &index = shape.index;
+  mayBeNull({"indexer_types", "index_topk_pattern"});
+  reader.only("index_topk_pattern", nullptr);
+  reader.only("indexer_rope_interleave", true);
+  reader.ignore({"index_share_for_mtp_iteration"});
+  index.every = size("index_topk_freq", 1);
+  index.first = size("index_skip_topk_offset", 2, 0);
+  everyLayer("indexer_types", [&](int64_t layer) -> llvm::SmallVector<llvm::StringRef> {
+    return {shape.hasIndex(layer) ? "full" : "shared"};
+  });
+}
+
+/// A list that says of each layer what other keys say, in one of the words that `words` gives for it.
+void ConfigReader::everyLayer(llvm::StringRef key,
+                              llvm::function_ref<llvm::SmallVector<llvm::StringRef>(int64_t)> words) {
+  if (!reader.has(key))
+    return;
+  std::vector<std::string> said = reader.strings(key);
+  if (int64_t(said.size()) != shape.layers)
+    return reader.refuse(key, "has " + llvm::Twine(said.size()) + " entries; num_hidden_layers is " +
+                                  llvm::Twine(shape.layers));
+  for (int64_t layer = 0; layer < shape.layers; ++layer)
+    if (!llvm::is_contained(words(layer), said[layer]))
+      return reader.refuse(key, "\"" + said[layer] + "\" for layer " + llvm::Twine(layer) + "; other keys say \"" +
+                                    words(layer).front() + "\"");
+}
+
+void ConfigReader::readDeepseek(const LlamaDefaults &defaults, int64_t groups, int64_t groupsPerToken) {
+  readLlamaSizes(defaults);
   readHeads("num_attention_heads", "hidden_size");
   if (shape.kvHeads != shape.heads)
     reader.fail("num_key_value_heads", llvm::Twine(shape.kvHeads) +
@@ -69,7 +135,7 @@ void ConfigReader::readDeepseekV3() {
                                            llvm::Twine(shape.heads));
   shape.gated = true;
   readActivation("hidden_act", "silu");
-  config.normEpsilon = reader.positive("rms_norm_eps", 1e-6);
+  config.normEpsilon = reader.positive("rms_norm_eps", defaults.epsilon);
   shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", false);
   config.attentionDropout = dropout("attention_dropout", 0);
   readPaddingToken();
@@ -77,7 +143,7 @@ void ConfigReader::readDeepseekV3() {
   readRopeKeys(10000);
   reader.only("rope_interleave", true);
   readLatentAttention();
-  readDeepseekExperts();
+  readDeepseekExperts(groups, groupsPerToken);
   shape.predictionLayers = size("num_nextn_predict_layers", 0, 0, limits::layers);
 }
 
@@ -94,25 +160,34 @@ void ConfigReader::readLatentAttention() {
     reader.reject("qk_rope_head_dim", "an even number: rotary positions need pairs");
   shape.headDim = latent.nopeHeadDim + latent.ropeHeadDim;
   // Other sizes say these too, and versions of the reference compute from them.
-  for (auto [key, value, others] : {std::tuple("head_dim", latent.ropeHeadDim, "qk_rope_head_dim"),
-                                    std::tuple("qk_head_dim", shape.headDim, "qk_nope_head_dim and qk_rope_head_dim")})
+  auto says = [&](llvm::StringRef key, int64_t value, llvm::StringRef others) {
     if (reader.integer(key, 1, value) != value)
       reader.reject(key, llvm::Twine(value) + ", as " + others + " say; it may be left out");
+  };
+  says("qk_head_dim", shape.headDim, "qk_nope_head_dim and qk_rope_head_dim");
+  if (shape.family == "deepseek_v3")
+    return says("head_dim", latent.ropeHeadDim, "qk_rope_head_dim");
+  reader.ignore({"head_dim"}); // the newer classes compute it, whatever files say
+  mayBeNull({"head_dim"});
 }
 
-void ConfigReader::readDeepseekExperts() {
+void ConfigReader::readDeepseekExperts(int64_t groups, int64_t groupsPerToken) {
   ExpertShape &moe = shape.moe;
   moe.experts = size("n_routed_experts", 256);
+  for (llvm::StringRef other : {"num_experts", "num_local_experts"}) // names of the newer classes
+    if (shape.family != "deepseek_v3" && reader.has(other) && reader.integer(other, 1) != moe.experts)
+      reader.refuse(other,
+                    "is another name of n_routed_experts, " + llvm::Twine(moe.experts) + "; give one of the two");
   readTopK("n_routed_experts", 8);
   moe.ffn = size("moe_intermediate_size", 2048);
   moe.sharedFfn = moe.ffn * size("n_shared_experts", 1, 0);
   moe.firstLayer = size("first_k_dense_replace", 3, 0);
   reader.only("moe_layer_freq", 1); // the reference has experts in each layer from first_k_dense_replace on
-  moe.groups = size("n_group", 8);
+  moe.groups = size("n_group", groups);
   if (moe.experts % moe.groups || moe.experts < 2 * moe.groups)
     reader.reject("n_group", "a number that divides n_routed_experts " + llvm::Twine(moe.experts) +
                                  " into groups of two and more");
-  moe.groupsPerToken = size("topk_group", 4);
+  moe.groupsPerToken = size("topk_group", groupsPerToken);
   if (moe.groupsPerToken > moe.groups)
     reader.fail("topk_group",
                 llvm::Twine(moe.groupsPerToken) + " groups of a token; n_group is only " + llvm::Twine(moe.groups));

@@ -183,11 +183,17 @@ static std::vector<llvm::StringRef> accept(JsonReader &reader, llvm::ArrayRef<Ke
 }
 
 void ConfigReader::acceptKeysWithoutEffect() {
-  mayBeNull(accept(reader, keysWithoutEffect(), config.architecture));
-  for (const std::string &path : reader.unreadKeys()) {
-    std::string key = path.substr(reader.prefix().size());
-    if (isTokenName(key)) {
-      reader.ignore({key});
+  acceptKeysWithoutEffect(reader);
+  if (outer)
+    acceptKeysWithoutEffect(*outer);
+}
+
+void ConfigReader::acceptKeysWithoutEffect(JsonReader &object) {
+  mayBeNull(accept(object, keysWithoutEffect(), config.architecture));
+  for (const std::string &path : object.unreadKeys()) {
+    std::string key = path.substr(object.prefix().size());
+    if (isTokenName(key) && !llvm::StringRef(key).contains('.')) {
+      object.ignore({key});
       nullable.push_back(key);
     }
   }

@@ -62,6 +62,10 @@ private:
       between("nopeHeadDim", latent.nopeHeadDim, 1);
       between("ropeHeadDim", latent.ropeHeadDim, 1);
       between("valueHeadDim", latent.valueHeadDim, 1);
+      between("index topK", model.index.topK, 0);
+      between("index every", model.index.every, 1);
+      if (model.index && (model.index.heads < 1 || model.index.headDim < 1 || !latent.queryRank))
+        fail("an index branch has heads, and reads compressed queries");
       if (model.kvHeads != model.heads)
         fail("kvHeads is " + llvm::Twine(model.kvHeads) + "; latent attention has a key for each of the " +
              llvm::Twine(model.heads) + " heads");

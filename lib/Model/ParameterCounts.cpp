@@ -49,9 +49,16 @@ static void add(ParameterCounts &counts, const ParameterCounts &layer) {
   counts.norms += layer.norms;
 }
 
-static ParameterCounts layerParts(const ModelShape &model, bool hasExperts) {
+/// Queries of the heads, their one key with its norm, and the weight of each head.
+static int64_t indexParameters(const ModelShape &model) {
+  const SparseIndex &index = model.index;
+  return model.latent.queryRank * index.heads * index.headDim + model.hidden * (index.headDim + index.heads) +
+         2 * index.headDim;
+}
+
+static ParameterCounts layerParts(const ModelShape &model, bool hasExperts, bool hasIndex) {
   ParameterCounts counts;
-  counts.attention = attentionParameters(model);
+  counts.attention = attentionParameters(model) + (hasIndex ? indexParameters(model) : 0);
   counts.norms = 2 * normParameters(model);
   if (hasExperts) {
     const ExpertShape &moe = model.moe;
@@ -67,7 +74,7 @@ static ParameterCounts layerParts(const ModelShape &model, bool hasExperts) {
 }
 
 ParameterCounts countLayerParameters(const ModelShape &model, int64_t layer) {
-  return layerParts(model, model.hasExperts(layer));
+  return layerParts(model, model.hasExperts(layer), model.hasIndex(layer));
 }
 
 ParameterCounts countParameters(const ModelShape &model) {

@@ -43,15 +43,18 @@ std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest,
                                                    const std::vector<WrittenTensor> &tensors) {
   nlohmann::json header;
   header["__metadata__"] = {{"format", "pt"}, {"model", manifest.model}};
-  int64_t end = 0;
+  int64_t begin = 0, end = 0;
   for (const WrittenTensor &tensor : tensors) {
-    int64_t begin = end;
-    end += tensor.bytes();
+    if (!header.contains(tensor.name)) { // else a further part of the last one
+      begin = end;
+      end += tensor.bytes();
+    }
     header[tensor.name] = {
         {"dtype", info(tensor.type).safetensors}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
     if (tensor.parameter >= 0)
       placesOf[tensor.parameter].push_back(
-          {tensor.begin, tensor.begin + elementCount(tensor.shape), begin, tensor.type});
+          {tensor.begin, tensor.begin + (tensor.elements ? tensor.elements : elementCount(tensor.shape)),
+           begin + tensor.first * info(tensor.type).bytes, tensor.type});
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');

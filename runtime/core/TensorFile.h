@@ -15,13 +15,15 @@
 
 namespace ppcrt {
 
-// A tensor of the file: elements [begin, begin + count) of a logical parameter or gradient, or zeros.
+// A tensor of the file: elements [begin, begin + count) of a logical parameter or gradient, or zeros. Several of one
+// name and shape, one behind the other, are one tensor, each `elements` of it from `first` on.
 struct WrittenTensor {
   std::string name;
   std::vector<int64_t> shape;
   DataType type;      // of the file: that of the buffer, or bf16 for a buffer of f32
   int parameter = -1; // index into the manifest; negative: zeros
   int64_t begin = 0;
+  int64_t first = 0, elements = 0; // 0 elements: all of the tensor
 
   int64_t bytes() const { return elementCount(shape) * info(type).bytes; }
 };

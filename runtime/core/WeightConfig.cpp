@@ -78,12 +78,20 @@ void checkConfig(const std::string &file, const WeightMap &weights, const std::s
   Json there = parseJson(readText(file), file);
   if (!there.is_object())
     throw InputError(file + ": expected an object");
+  bool isNested = there.contains("text_config") && there["text_config"].is_object();
+  if (isNested) { // whose head is said beside the text part
+    bool tied = there.value("tie_word_embeddings", false);
+    there = Json(there["text_config"]);
+    there["tie_word_embeddings"] = tied;
+  }
   std::map<std::string, Json> ours = flattened(here, weights.configKeys), theirs = flattened(there, weights.configKeys),
                               keys = fallbacksOf(weights);
   for (const auto *side : {&ours, &theirs}) // of scaled positions, every key counts
     for (const auto &[path, value] : *side)
       if (isScaling(path))
         keys.emplace(path, nullptr);
+  if (isNested) // the type of a text part has a name of its own
+    keys.erase("model_type");
   std::string text;
   for (const auto &[path, fallback] : keys) {
     auto value = [&, &path = path, &fallback = fallback](const std::map<std::string, Json> &side) {

@@ -37,15 +37,35 @@ std::string showNames(const std::vector<std::string> &names) {
   return names.size() > namesShown ? text + format(" and %zu more", names.size() - namesShown) : text;
 }
 
+// Files of models of several parts have more before the names of the text part.
+constexpr const char *textPrefixes[][2] = {
+    {"model.language_model.", "model."}, {"language_model.model.", "model."}, {"language_model.lm_head.", "lm_head."}};
+constexpr const char *otherPrefixes[] = {
+    "model.visual.",         "visual.",       "vision_tower.", "vision_model.",
+    "model.vision_",         "mm_projector.", "audio_tower.",  "model.multi_modal_projector.",
+    "multi_modal_projector."};
+
+bool beginsWith(const std::string &text, const std::string &begin) { return text.compare(0, begin.size(), begin) == 0; }
+
+std::string nameInText(const std::string &name) {
+  for (const auto &[prefix, replaced] : textPrefixes)
+    if (beginsWith(name, prefix))
+      return replaced + name.substr(std::string(prefix).size());
+  return name;
+}
+
+// What its name begins with, up to a number: "model.layers.".
+std::string family(const std::string &name) {
+  size_t digit = name.find_first_of("0123456789");
+  return digit == std::string::npos || !digit || name[digit - 1] != '.' ? name : name.substr(0, digit) + "*";
+}
+
 } // namespace
 
 WeightFiles::WeightFiles(const std::string &path, const Manifest &manifest) : source(path) {
   openAll(path);
-  for (const auto &file : files)
-    for (const StoredTensor &tensor : file->header().tensors)
-      if (auto [found, isNew] = places.emplace(tensor.name, Place{file.get(), &tensor}); !isNew)
-        throw InputError(format("%s: the tensor \"%s\" is also in %s", file->path().c_str(), tensor.name.c_str(),
-                                found->second.file->path().c_str()));
+  placeAll();
+  dequantize(isFolder(path) ? path + "/" : path.substr(0, path.find_last_of('/') + 1), manifest.weights);
   const std::string &optional = manifest.weights.optionalPrefix;
   bool hasPrefix = std::any_of(places.begin(), places.end(), [&](const auto &place) {
     return place.first.compare(0, optional.size(), optional) == 0;
@@ -89,6 +109,98 @@ void WeightFiles::openIndex(const std::string &folder, const std::string &index)
 
 void WeightFiles::open(const std::string &path) { files.push_back(std::make_unique<SafeTensorsFile>(path)); }
 
+void WeightFiles::placeAll() {
+  for (const auto &file : files)
+    for (const StoredTensor &tensor : file->header().tensors) {
+      if (std::any_of(std::begin(otherPrefixes), std::end(otherPrefixes),
+                      [&](const char *prefix) { return beginsWith(tensor.name, prefix); })) {
+        otherParts.push_back(tensor.name);
+        continue;
+      }
+      auto [found, isNew] = places.emplace(nameInText(tensor.name), Place{file.get(), &tensor});
+      if (isNew)
+        continue;
+      const Place &first = found->second;
+      std::string as = tensor.name == first.tensor->name ? "" : " as \"" + first.tensor->name + "\"";
+      throw InputError(format("%s: the tensor \"%s\" is also in %s%s", file->path().c_str(), tensor.name.c_str(),
+                              first.file->path().c_str(), as.c_str()));
+    }
+  if (places.empty() && !otherParts.empty())
+    throw InputError(format("%s: the files hold no tensor of the text part, only others: %s", source.c_str(),
+                            showNames(otherParts).c_str()));
+}
+
+// What is quantised is there from here on as one tensor of the parameter's name and shape.
+void WeightFiles::dequantize(const std::string &folder, const WeightMap &weights) {
+  QuantizedBlocks blocks;
+  if (std::string file = folder + configFile; exists(file)) {
+    nlohmann::json document = parseJson(readText(file), file);
+    nlohmann::json said =
+        document.is_object() ? document.value("quantization_config", nlohmann::json()) : nlohmann::json();
+    if (said.is_object() && said.contains("weight_block_size")) {
+      nlohmann::json sizes = said["weight_block_size"];
+      bool isPair = sizes.is_array() && sizes.size() == 2 && sizes[0].is_number_unsigned() &&
+                    sizes[1].is_number_unsigned() && sizes[0] > 0 && sizes[1] > 0;
+      if (!isPair && !sizes.is_null())
+        throw InputError(file + ": key \"quantization_config.weight_block_size\": expected two numbers > 0, found " +
+                         sizes.dump());
+      if (isPair)
+        blocks = {sizes[0], sizes[1]};
+    }
+  }
+  auto find = [&](const std::string &name) {
+    auto found = places.find(name);
+    return found == places.end() ? PlacedTensor() : PlacedTensor{found->second.file, found->second.tensor};
+  };
+  std::vector<std::string> names;
+  constexpr const char *packed = "_packed";
+  for (const auto &[name, place] : places)
+    if (!weights.isIgnored(name) &&
+        (place.tensor->type == "F8_E4M3" || place.tensor->type == "U8" || pathEndsWith(name, packed)))
+      names.push_back(pathEndsWith(name, packed) ? name.substr(0, name.size() - std::strlen(packed)) : name);
+  std::sort(names.begin(), names.end());
+  std::vector<std::string> parts;
+  for (const std::string &name : names) {
+    if (pathEndsWith(name, "_scale")) // of NVFP4, F8_E4M3 itself
+      continue;
+    std::optional<QuantizedTensor> tensor = QuantizedTensor::of(name, find, blocks);
+    if (!tensor)
+      continue;
+    const SafeTensorsFile *file = (find(name).tensor ? find(name) : find(name + packed)).file;
+    parts.insert(parts.end(), tensor->parts().begin(), tensor->parts().end());
+    quantized.push_back(std::make_unique<QuantizedTensor>(std::move(*tensor)));
+    places[name] = {file, &quantized.back()->logical(), quantized.back().get()};
+  }
+  for (const std::string &part : parts)
+    places.erase(part);
+  for (auto place = places.begin(); place != places.end();)
+    place = isActivationScale(place->first) ? places.erase(place) : std::next(place);
+}
+
+// Names with different beginnings, for a message.
+std::string WeightFiles::showPresent() const {
+  std::map<std::string, int64_t> counts;
+  for (const auto &[name, place] : places)
+    ++counts[family(place.tensor->name)];
+  std::vector<std::string> names;
+  for (const auto &[name, count] : counts)
+    names.push_back(count > 1 ? format("%s (%lld)", name.c_str(), (long long)count) : name);
+  return showNames(names);
+}
+
+void WeightFiles::Segment::read(int64_t inside, std::byte *out, DataType type, int64_t at, int64_t length) const {
+  inside += first;
+  if (!quantized)
+    return convert(file->data(*tensor), tensor->type, inside, out, type, at, length);
+  constexpr int64_t strip = 4096;
+  std::vector<double> values(std::min(strip, length));
+  for (int64_t done = 0; done < length; done += strip) {
+    int64_t count = std::min(strip, length - done);
+    quantized->read(inside + done, count, values.data());
+    convert(reinterpret_cast<const std::byte *>(values.data()), "F64", 0, out, type, at + done, count);
+  }
+}
+
 const WeightFiles::Place *WeightFiles::find(const std::string &name) const {
   bool shorter = !prefix.empty() && name.compare(0, prefix.size(), prefix) == 0;
   auto found = places.find(shorter ? name.substr(prefix.size()) : name);
@@ -131,8 +243,8 @@ std::vector<WeightFiles::Segment> WeightFiles::segmentsOf(const WeightParts &way
     for (int64_t k = 0; k < part.count; ++k) {
       const Place &place = *find(part.name(k));
       checkFit(place, isOne && place.tensor->shape == whole ? whole : part.shape); // as --save-parameters writes it
-      list.push_back({part.offset + k * part.step, elementCount(part.shape), place.file, place.tensor});
-      used[place.tensor->name] = true;
+      list.push_back({part.offset + k * part.step, part.size(), part.first, place.file, place.tensor, place.quantized});
+      used[nameInText(place.tensor->name)] = true;
     }
   std::sort(list.begin(), list.end(), [](const Segment &a, const Segment &b) { return a.begin < b.begin; });
   return list;
@@ -144,8 +256,7 @@ void WeightFiles::readLogical(const std::vector<Segment> &list, int64_t logical,
   for (int64_t done = 0; done < count; ++at) {
     const Segment &segment = *(at - 1);
     int64_t inside = logical + done - segment.begin, length = std::min(count - done, segment.count - inside);
-    convert(segment.file->data(*segment.tensor), segment.tensor->type, inside, reinterpret_cast<std::byte *>(values),
-            DataType::F64, done, length);
+    segment.read(inside, reinterpret_cast<std::byte *>(values), DataType::F64, done, length);
     done += length;
   }
 }
@@ -171,7 +282,7 @@ void WeightFiles::checkSame(const std::vector<Segment> &read, const std::vector<
             "program: compile it with \"tie_word_embeddings\": false where both are to be trained, or remove the one "
             "that does not count from the file",
             second->file->path().c_str(), first->tensor->name.c_str(), second->tensor->name.c_str(), a[i], b[i],
-            (long long)(begin + i - second->begin)));
+            (long long)(second->first + begin + i - second->begin)));
       }
   }
 }
@@ -181,9 +292,11 @@ void WeightFiles::checkFit(const Place &place, const std::vector<int64_t> &shape
   if (tensor.shape != shape)
     throw InputError(format("%s: the tensor \"%s\" has shape %s, the model needs %s", place.file->path().c_str(),
                             tensor.name.c_str(), showShape(tensor.shape).c_str(), showShape(shape).c_str()));
-  if (!isConvertible(tensor.type))
-    throw InputError(format("%s: the tensor \"%s\" is of type %s; F32, F64, BF16 and F16 can be read",
-                            place.file->path().c_str(), tensor.name.c_str(), tensor.type.c_str()));
+  if (!place.quantized && !isConvertible(tensor.type))
+    throw InputError(
+        format("%s: the tensor \"%s\" is of type %s; F32, F64, BF16 and F16 can be read, and FP8, NVFP4 and "
+               "INT4 with the scales that go with them",
+               place.file->path().c_str(), tensor.name.c_str(), tensor.type.c_str()));
 }
 
 void WeightFiles::resolve(const Manifest &manifest) {
@@ -196,16 +309,16 @@ void WeightFiles::resolve(const Manifest &manifest) {
     segments[i] = segmentsOf(*way, manifest.parameters[i].shape);
     segmentCount += segments[i].size();
     for (const Segment &segment : segments[i])
-      totalBytes += segment.tensor->end - segment.tensor->begin;
+      totalBytes += segment.count * segment.tensor->elementBytes;
     for (const WeightParts &other : manifest.weights.parameters[i])
       if (&other != way && isComplete(other))
         checkSame(segments[i], segmentsOf(other, manifest.parameters[i].shape),
                   elementCount(manifest.parameters[i].shape));
   }
   if (!missing.empty())
-    throw InputError(format("%s: %zu tensor%s of the model %s missing: %s", source.c_str(), missing.size(),
-                            missing.size() == 1 ? "" : "s", missing.size() == 1 ? "is" : "are",
-                            showNames(missing).c_str()));
+    throw InputError(format("%s: %zu tensor%s of the model %s missing: %s; the files hold %s", source.c_str(),
+                            missing.size(), missing.size() == 1 ? "" : "s", missing.size() == 1 ? "is" : "are",
+                            showNames(missing).c_str(), showPresent().c_str()));
 }
 
 void WeightFiles::checkExtra(const Manifest &manifest) {
@@ -219,11 +332,19 @@ void WeightFiles::checkExtra(const Manifest &manifest) {
 }
 
 std::string WeightFiles::note() const {
-  if (ignored.empty())
-    return "";
-  return format("%zu tensor%s of %s %s not read, as the program leaves out or computes itself what %s: %s",
-                ignored.size(), ignored.size() == 1 ? "" : "s", source.c_str(), ignored.size() == 1 ? "is" : "are",
-                ignored.size() == 1 ? "it holds" : "they hold", showNames(ignored).c_str());
+  std::vector<std::string> left = ignored;
+  left.insert(left.end(), otherParts.begin(), otherParts.end());
+  std::string text;
+  if (!quantized.empty())
+    text = format("%zu tensor%s of %s, %s and the like, %s dequantised from %s", quantized.size(),
+                  quantized.size() == 1 ? "" : "s", source.c_str(), quantized.front()->logical().name.c_str(),
+                  quantized.size() == 1 ? "is" : "are", quantized.front()->format());
+  if (left.empty())
+    return text;
+  return text + (text.empty() ? "" : "; ") +
+         format("%zu tensor%s of %s %s not read, as the program leaves out or computes itself what %s: %s", left.size(),
+                left.size() == 1 ? "" : "s", source.c_str(), left.size() == 1 ? "is" : "are",
+                left.size() == 1 ? "it holds" : "they hold", showNames(left).c_str());
 }
 
 std::string WeightFiles::firstFile() const {
@@ -239,10 +360,10 @@ int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *d
                                [](int64_t value, const Segment &segment) { return value < segment.begin; });
     for (--at; length > 0; ++at) {
       int64_t inside = logical - at->begin, count = std::min(length, at->count - inside);
-      convert(at->file->data(*at->tensor), at->tensor->type, inside, data, buffer.type, local, count);
+      at->read(inside, data, buffer.type, local, count);
       if (int64_t bad = firstNotFinite(data + local * info(buffer.type).bytes, buffer.type, count); bad >= 0)
         throw InputError(format("%s: element %lld of the tensor \"%s\" is not finite", at->file->path().c_str(),
-                                (long long)(inside + bad), at->tensor->name.c_str()));
+                                (long long)(at->first + inside + bad), at->tensor->name.c_str()));
       readBytes += count * at->tensor->elementBytes;
       local += count, logical += count, length -= count;
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/core/Manifest.h"
+#include "runtime/core/QuantizedTensor.h"
 #include "runtime/core/SafeTensors.h"
 
 #include <memory>
@@ -17,34 +18,43 @@ public:
 
   // Throws InputError: files that are absent or damaged; tensors that are missing, that the model does not have, that
   // are in two files, or whose shape or type does not fit, by name, with what is found and what is expected; two ways
-  // to store a parameter that are both there and differ; a folder whose config.json is of another model.
+  // to store a parameter that are both there and differ; quantised tensors without the scales that they need; a folder
+  // whose config.json is of another model.
   WeightFiles(const std::string &path, const Manifest &manifest);
 
   // Fills the block of a parameter's buffer, padding with zeros; returns how many bytes of the files it has read.
   // Throws InputError when a value is not finite, by tensor and index.
   int64_t load(const Buffer &buffer, const Block &block, std::byte *data) const;
 
-  // Which tensors of the files are not read, and why; empty when all are.
+  // Which tensors of the files are not read, and why, and how many are dequantised; empty when there are none.
   std::string note() const;
 
   int64_t tensorCount() const { return int64_t(segmentCount); }
   int64_t bytes() const { return totalBytes; } // of the tensors that the model uses
 
 private:
-  // Elements [begin, begin + count) of a parameter are those of a tensor.
+  // Elements [begin, begin + count) of a parameter are those of a tensor from `first` on.
   struct Segment {
-    int64_t begin, count;
+    int64_t begin, count, first;
     const SafeTensorsFile *file;
     const StoredTensor *tensor;
+    const QuantizedTensor *quantized;
+
+    // `length` elements of the segment from `inside` on, to element `at` of `out`.
+    void read(int64_t inside, std::byte *out, DataType type, int64_t at, int64_t length) const;
   };
   struct Place {
     const SafeTensorsFile *file;
     const StoredTensor *tensor;
+    const QuantizedTensor *quantized = nullptr; // of which `tensor` is the logical one
   };
 
   void openAll(const std::string &path);
   void openIndex(const std::string &folder, const std::string &index);
   void open(const std::string &path);
+  void placeAll();
+  void dequantize(const std::string &folder, const WeightMap &weights);
+  std::string showPresent() const;
   void resolve(const Manifest &manifest);
   const Place *find(const std::string &name) const;
   const WeightParts *choose(const std::vector<WeightParts> &ways, std::vector<std::string> &missing) const;
@@ -60,7 +70,9 @@ private:
   std::string source;
   std::string prefix; // that the files leave out
   std::vector<std::unique_ptr<SafeTensorsFile>> files;
-  std::map<std::string, Place> places;
+  std::map<std::string, Place> places; // by the name without what files of several parts have before it
+  std::vector<std::unique_ptr<QuantizedTensor>> quantized;
+  std::vector<std::string> otherParts; // tensors of towers for pictures and of what joins them to the text
   std::map<std::string, bool> used;
   std::vector<std::string> ignored;           // names of tensors that are there and not read
   std::vector<std::vector<Segment>> segments; // [parameter], by `begin`

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/stat.h>
+#include <tuple>
 
 namespace ppcrt {
 namespace {
@@ -21,10 +22,12 @@ std::vector<WrittenTensor> storedTensors(const Manifest &manifest, bool round) {
     DataType type = rounds ? DataType::BF16 : buffer->type;
     for (const WeightPart &part : manifest.weights.parameters[i].front())
       for (int64_t k = 0; k < part.count; ++k)
-        tensors.push_back({part.name(k), part.shape, type, int(i), part.offset + k * part.step});
+        tensors.push_back(
+            {part.name(k), part.shape, type, int(i), part.offset + k * part.step, part.first, part.elements});
   }
-  std::sort(tensors.begin(), tensors.end(),
-            [](const WrittenTensor &a, const WrittenTensor &b) { return a.name < b.name; });
+  std::sort(tensors.begin(), tensors.end(), [](const WrittenTensor &a, const WrittenTensor &b) {
+    return std::tie(a.name, a.first) < std::tie(b.name, b.first);
+  });
   return tensors;
 }
 
@@ -67,12 +70,13 @@ WeightFolder::WeightFolder(const std::string &path, uint64_t run, const Manifest
   std::vector<std::vector<WrittenTensor>> shards;
   int64_t filled = 0, total = 0;
   for (WrittenTensor &tensor : storedTensors(manifest, round)) {
-    if (shards.empty() || filled + tensor.bytes() > shardBytes) {
+    bool isFurther = !shards.empty() && shards.back().back().name == tensor.name;
+    if (shards.empty() || (!isFurther && filled + tensor.bytes() > shardBytes)) {
       shards.emplace_back();
       filled = 0;
     }
-    filled += tensor.bytes();
-    total += tensor.bytes();
+    filled += isFurther ? 0 : tensor.bytes();
+    total += isFurther ? 0 : tensor.bytes();
     shards.back().push_back(std::move(tensor));
   }
   if (shards.empty())

@@ -21,6 +21,12 @@ WeightPart readPart(const JsonValue &value) {
     if (part.tensor.find('*') == std::string::npos)
       value.at("tensor").fail("\"" + part.tensor + "\" has no \"*\" for the numbers of its tensors");
   }
+  if (value.has("elements")) {
+    part.first = value.at("first").integer(0);
+    part.elements = value.at("elements").integer(1);
+    if (int64_t whole = elementCount(part.shape); part.first > whole || part.elements > whole - part.first)
+      value.at("elements").fail(format("the tensor has only %lld", (long long)whole));
+  }
   return part;
 }
 
@@ -31,7 +37,7 @@ WeightParts readParts(const JsonValue &value, const Parameter &parameter) {
     WeightPart part = readPart(item);
     for (int64_t i = 0; i < part.count; ++i) {
       int64_t begin = part.offset + i * part.step;
-      ranges.emplace_back(begin, begin + elementCount(part.shape));
+      ranges.emplace_back(begin, begin + part.size());
     }
     parts.push_back(std::move(part));
   }
@@ -49,6 +55,8 @@ WeightParts readParts(const JsonValue &value, const Parameter &parameter) {
 }
 
 } // namespace
+
+int64_t WeightPart::size() const { return elements ? elements : elementCount(shape); }
 
 std::string WeightPart::name(int64_t index) const {
   size_t star = count > 1 || step ? tensor.find('*') : std::string::npos;

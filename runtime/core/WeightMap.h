@@ -12,14 +12,17 @@
 namespace ppcrt {
 
 // Tensors that hold a part of a parameter each: number i of `count` is called `tensor` with i in place of "*", and its
-// elements are, in order, those of the parameter from `offset + i * step` on (row-major, in elements).
+// elements are, in order, those of the parameter from `offset + i * step` on (row-major, in elements). Of a tensor that
+// holds several parameters, these are `elements` of its elements, from `first` on.
 struct WeightPart {
   std::string tensor;
   std::vector<int64_t> shape; // of each tensor, in the file
   int64_t offset = 0;
   int64_t count = 1;
   int64_t step = 0;
+  int64_t first = 0, elements = 0; // 0 elements: all of the tensor
 
+  int64_t size() const;
   std::string name(int64_t index) const;
 };
 

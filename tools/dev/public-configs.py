@@ -30,7 +30,7 @@ MOST = {
     "intermediate_size": 96, "n_inner": 96, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 24, "max_position_embeddings": 64,
     "n_positions": 64, "original_max_position_embeddings": 16, "sliding_window": 16, "q_lora_rank": 20, "kv_lora_rank": 16,
     "qk_nope_head_dim": 12, "qk_rope_head_dim": 8, "qk_head_dim": 20, "v_head_dim": 12, "n_routed_experts": 8, "num_experts": 8,
-    "num_local_experts": 8, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 1, "index_n_heads": 2,
+    "num_local_experts": 8, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 3, "index_n_heads": 2,
     "index_head_dim": 16, "max_window_layers": 4,
 }
 TOKENS = re.compile(r"_token_id$|_token_index$")

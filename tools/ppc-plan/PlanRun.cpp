@@ -97,6 +97,12 @@ static void noteStandIns(const PlanInput &input) {
 
 /// A model is trained for so many positions: no longer sequence is planned unless that is asked for.
 static llvm::Error checkPositions(const PlanOptions &options, ModelShape &model) {
+  if (model.index && options.sequence > model.index.topK)
+    return llvm::createStringError(
+        llvm::formatv("{0}: key \"index_topk\": of --seq-len {1} tokens, sparse attention reads only {2}, which is not "
+                      "planned; give at most {2}",
+                      options.model, options.sequence, model.index.topK)
+            .str());
   if (!model.maxPositions || options.sequence <= model.maxPositions)
     return llvm::Error::success();
   if (!options.scalePositions)

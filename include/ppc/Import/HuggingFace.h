@@ -1,6 +1,6 @@
 // Hugging Face models: config.json -> a checked struct (ppc/Model/ModelConfig.h) -> the model in the ppc dialect.
-// Every architecture that `modelArchitectures` lists: LLaMA, Mistral, Qwen2, Qwen3, GPT-2, GPT-NeoX, BLOOM, Mixtral,
-// Qwen2-MoE, Qwen3-MoE, DeepSeek-V3. What is not supported is refused by file, key and value, never ignored.
+// Every architecture that `modelArchitectures` lists. What is not supported is refused by file, key and value, never
+// ignored.
 #ifndef PPC_IMPORT_HUGGINGFACE_H
 #define PPC_IMPORT_HUGGINGFACE_H
 

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,15 @@ struct LatentAttention {
   explicit operator bool() const { return keyValueRank > 0; }
 };
 
+/// The index branch of sparse attention (DeepSeek-V3.2): small heads that choose `topK` keys for each query. Sequences
+/// that are no longer read all keys. The branch is not trained, since no gradient reaches it.
+struct SparseIndex {
+  int64_t topK = 0; // 0: no such branch
+  int64_t heads = 0, headDim = 0;
+  int64_t first = 0, every = 1; // layers before `first` have a branch, and each `every`-th one from `first` - 1 on
+  explicit operator bool() const { return topK > 0; }
+};
+
 /// Mixture of experts; `experts` 0: every feed-forward layer is dense.
 struct ExpertShape {
   int64_t experts = 0;    // routed experts per layer
@@ -46,9 +56,10 @@ struct ExpertShape {
 
 /// A decoder-only transformer. Sizes are in elements. `verifyModelShape` states what holds for a checked one.
 struct ModelShape {
-  std::string name;   // for people: "Llama-3-8B", or the file
-  std::string family; // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "gemma", "qwen2", "qwen3",
-                      // "mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v3"
+  std::string name; // for people: "Llama-3-8B", or the file
+  std::string
+      family; // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "gemma", "qwen2", "qwen3",
+              // "mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "phi3", "seed_oss"
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
   int64_t ffn = 0;    // inner width of a dense feed-forward
   bool gated = false; // SwiGLU and its like: a second input projection
@@ -72,11 +83,15 @@ struct ModelShape {
   bool parallelResidual = false;  // attention and feed-forward read the same norm (GPT-NeoX)
   double dropout = 0;             // probability behind attention and feed-forward; 0 in modern models
   LatentAttention latent;
+  SparseIndex index;
   ExpertShape moe;
   int64_t predictionLayers = 0; // extra multi-token prediction layers (DeepSeek-V3: 1)
 
   bool hasExperts(int64_t layer) const {
     return moe && layer >= moe.firstLayer && (moe.every == 1 || (layer - moe.firstLayer) % moe.every == 0);
+  }
+  bool hasIndex(int64_t layer) const {
+    return index && std::max<int64_t>(layer - index.first + 1, 0) % index.every == 0;
   }
   bool hasWindow(int64_t layer) const { return slidingWindow > 0 && layer % slidingWindowEvery == 0; }
   int64_t queryHeadDim() const { return latent ? latent.nopeHeadDim + latent.ropeHeadDim : headDim; }

@@ -24,6 +24,8 @@ ModelBuilder::Projections ModelBuilder::separateProjections(Value x, const std::
   SmallVector<Dimension> queryDims = {keyDims[0], {"head_group", shape.heads / shape.kvHeads}, keyDims[1]};
   auto projection = [&](const char *which, SmallVector<Dimension> dims, const char *spec) {
     std::string full = name + which;
+    if (!names.storedQkv.empty())
+      storeQkv(full + ".weight", name + "." + names.storedQkv, which);
     SmallVector<Dimension> weightDims = dims;
     weightDims.push_back({"hidden", shape.hidden});
     Value weight = matrix(full + ".weight", weightDims, dims.size());
@@ -41,6 +43,12 @@ ModelBuilder::Projections ModelBuilder::separateProjections(Value x, const std::
     parts.k = rmsNorm(parts.k, name + ".k_norm", config.normEpsilon);
   }
   return parts;
+}
+
+void ModelBuilder::storeQkv(const std::string &parameter, const llvm::Twine &tensor, StringRef which) {
+  int64_t queries = shape.heads * shape.headDim, keys = shape.kvHeads * shape.headDim;
+  int64_t first = which == ".q_proj" ? 0 : which == ".k_proj" ? queries : queries + keys;
+  storedInRows(parameter, tensor, queries + 2 * keys, first, which == ".q_proj" ? queries : keys);
 }
 
 ModelBuilder::Projections ModelBuilder::fusedProjections(Value x, const std::string &name) {

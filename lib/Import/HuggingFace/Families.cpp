@@ -71,6 +71,13 @@ static ParameterNames mixtralNames() {
   return names;
 }
 
+static ParameterNames phi3Names() {
+  ParameterNames names = llamaNames();
+  names.storedQkv = "qkv_proj";
+  names.storedGateUp = "gate_up_proj";
+  return names;
+}
+
 static ParameterNames bloomNames() {
   ParameterNames names = neoxNames();
   names.embedding = "transformer.word_embeddings";
@@ -84,12 +91,13 @@ static ParameterNames bloomNames() {
 
 const ParameterNames &parameterNames(StringRef family) {
   static const ParameterNames llama = llamaNames(), gpt2 = gpt2Names(), neox = neoxNames(), bloom = bloomNames(),
-                              mixtral = mixtralNames();
+                              mixtral = mixtralNames(), phi3 = phi3Names();
   return *llvm::StringSwitch<const ParameterNames *>(family)
               .Case("gpt2", &gpt2)
               .Case("gpt_neox", &neox)
               .Case("bloom", &bloom)
               .Case("mixtral", &mixtral)
+              .Case("phi3", &phi3)
               .Default(&llama);
 }
 
@@ -111,6 +119,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> buildModel(const ModelConfig &config, cons
   if (shape.maxPositions && options.sequenceLength > shape.maxPositions)
     return refuse(config.file + ": sequence length " + llvm::Twine(options.sequenceLength) + " is longer than " +
                   limit + " " + llvm::Twine(shape.maxPositions) + "; shorten the sequence or raise the key");
+  if (shape.index && options.sequenceLength > shape.index.topK)
+    return refuse(config.file + ": key \"index_topk\": of " + llvm::Twine(options.sequenceLength) +
+                  " tokens, sparse attention reads only the " + llvm::Twine(shape.index.topK) +
+                  " that its index branch chooses, which cannot be built; shorten the sequence to " +
+                  llvm::Twine(shape.index.topK));
   if (double dropout = std::max(shape.dropout, config.attentionDropout))
     return refuse(config.file + ": key \"" + config.dropoutKey + "\": a dropout of " +
                   llvm::formatv("{0:f2}", dropout).str() +

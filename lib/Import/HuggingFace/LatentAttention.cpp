@@ -34,6 +34,11 @@ Value ModelBuilder::latentAttention(Value x, const std::string &name, int64_t in
   Value keyValue =
       up(".kv_b_proj", bottleneck, {"key_value_rank", latent.keyValueRank}, latent.nopeHeadDim + latent.valueHeadDim);
 
+  if (shape.hasIndex(index)) {
+    Value carried = carryIndex(name + ".indexer");
+    at(name + ".indexer");
+    parts[1] = add(parts[1], repeat(carried, tensorType(parts[1]).getShape(), {0, 1, 2}));
+  }
   at(name);
   SmallVector<Value> perHead = split(keyValue, 3, {latent.nopeHeadDim, latent.valueHeadDim});
   SmallVector<int64_t> ropeShape = {batch, sequence, shape.heads, latent.ropeHeadDim};
@@ -45,6 +50,30 @@ Value ModelBuilder::latentAttention(Value x, const std::string &name, int64_t in
   projections.k = create<ConcatOp>(tensorOf(keyShape), ValueRange{perHead[0], sharedKey}, builder.getI64IntegerAttr(3));
   projections.v = perHead[1];
   return project(attend(projections, 1.0 / std::sqrt(double(shape.queryHeadDim())), index), name);
+}
+
+/// The branch chooses all keys of sequences up to index_topk, so nothing computes with it: its parameters are loaded,
+/// kept and saved. Returns zero times their sum, by which they are parameters of this layer whose gradient is zero.
+Value ModelBuilder::carryIndex(const std::string &name) {
+  const SparseIndex &index = shape.index;
+  Dimension hidden{"hidden", shape.hidden}, width{"normed", index.headDim};
+  Value parameters[] = {
+      frozenMatrix(name + ".wq_b.weight",
+                   {{"index_width", index.heads * index.headDim}, {"query_rank", shape.latent.queryRank}}),
+      frozenMatrix(name + ".wk.weight", {width, hidden}),
+      vector(name + ".k_norm.weight", {width}, InitKind::Ones),
+      vector(name + ".k_norm.bias", {width}, InitKind::Zeros),
+      frozenMatrix(name + ".weights_proj.weight", {{"index_heads", index.heads}, hidden}),
+  };
+  at(name);
+  auto combiner = CombinerAttr::get(builder.getContext(), Combiner::Sum);
+  Value all;
+  for (Value parameter : parameters) {
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, tensorType(parameter).getRank()));
+    Value sum = create<ReduceOp>(tensorOf({}), combiner, parameter, builder.getDenseI64ArrayAttr(dims));
+    all = all ? add(all, sum) : sum;
+  }
+  return create<ScaleOp>(tensorOf({}), all, builder.getF64FloatAttr(0));
 }
 
 } // namespace mlir::ppc

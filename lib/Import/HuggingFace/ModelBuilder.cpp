@@ -120,6 +120,14 @@ Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims, un
   return addArgument(attr::parameter, name, dims, builder.getF32Type(), {builder.getNamedAttr(attr::init, normal)});
 }
 
+Value ModelBuilder::frozenMatrix(const std::string &name, ArrayRef<Dimension> dims) {
+  Value value = matrix(name, dims);
+  NamedAttrList attributes(argumentAttributes.back());
+  attributes.set(attr::noWeightDecay, builder.getUnitAttr());
+  argumentAttributes.back() = attributes.getDictionary(builder.getContext());
+  return value;
+}
+
 Value ModelBuilder::vector(const std::string &name, ArrayRef<Dimension> dims, InitKind init) {
   auto attribute = InitAttr::get(builder.getContext(), init, builder.getF64FloatAttr(0));
   if (dims.size() > 1) {

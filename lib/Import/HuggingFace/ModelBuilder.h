@@ -27,7 +27,9 @@ struct ParameterNames {
   StringRef ffn = "mlp", up, down;
   ProjectionLayout layout = ProjectionLayout::Separate;
   bool transposed = false; // weights are [in, out] (GPT-2)
-  // Of the files of weights: what the block with experts is called there when not `ffn`, and an expert's projections.
+  // Of the files of weights: one tensor of queries, keys and values, and one of gates and what they open (Phi-3).
+  StringRef storedQkv, storedGateUp;
+  // What the block with experts is called there when not `ffn`, and an expert's projections.
   StringRef storedExperts, expertGate = "gate_proj", expertUp = "up_proj", expertDown = "down_proj";
   // Patterns of tensors that files may hold and nobody reads: masks and frequencies that older versions saved.
   SmallVector<StringRef> ignoredTensors = {"*.rotary_emb.inv_freq"};
@@ -58,6 +60,8 @@ private:
     Value q, k, v; // [b, s, k, g, d], [b, s, k, d], [b, s, k, d]
   };
   Value attention(Value x, const std::string &name, int64_t index);
+  /// Queries, then keys, then values, as rows of one tensor of the file.
+  void storeQkv(const std::string &parameter, const llvm::Twine &tensor, StringRef which);
   Projections separateProjections(Value x, const std::string &name);
   Projections fusedProjections(Value x, const std::string &name);
   Value attend(Projections projections, double scale, int64_t index);
@@ -67,6 +71,7 @@ private:
   Value alibiSlopes();
   // LatentAttention.cpp
   Value latentAttention(Value x, const std::string &name, int64_t index);
+  Value carryIndex(const std::string &name);
 
   // FeedForward.cpp
   Value feedForward(Value x, const std::string &name, int64_t inner);
@@ -79,6 +84,8 @@ private:
   /// Files of weights hold a matrix in two dimensions; the first `rowDims` of `dims` are its rows.
   /// `scale`: of the standard deviation that the configuration says.
   Value matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims = 1, double scale = 1);
+  /// One that no gradient reaches: it does not decay, so that it stays as it is.
+  Value frozenMatrix(const std::string &name, ArrayRef<Dimension> dims);
   /// GPT-2 begins with smaller values where a layer adds to the residual stream.
   double residualScale() const;
   Value vector(const std::string &name, ArrayRef<Dimension> dims, InitKind init);
@@ -91,6 +98,9 @@ private:
   /// each begins `step` elements after the one before.
   Attribute weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> shape, int64_t offset = 0, int64_t count = 0,
                        int64_t step = 0);
+  /// Of a tensor of `rows` rows of hidden values that holds several parameters: those from row `first` on.
+  void storedInRows(const std::string &parameter, const llvm::Twine &tensor, int64_t rows, int64_t first,
+                    int64_t count);
   /// One more way in which files store a parameter; the first is how they are written.
   void storedAs(const std::string &parameter, ArrayRef<Attribute> parts);
   void storeExperts(const std::string &name);

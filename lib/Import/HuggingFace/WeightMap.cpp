@@ -20,6 +20,15 @@ void ModelBuilder::storedAs(const std::string &parameter, ArrayRef<Attribute> pa
   stored[builder.getStringAttr(parameter)].push_back(builder.getArrayAttr(parts));
 }
 
+void ModelBuilder::storedInRows(const std::string &parameter, const llvm::Twine &tensor, int64_t rows, int64_t first,
+                                int64_t count) {
+  storedAs(parameter, {builder.getDictionaryAttr(
+                          {builder.getNamedAttr("tensor", builder.getStringAttr(tensor)),
+                           builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr({rows, shape.hidden})),
+                           builder.getNamedAttr("first", builder.getI64IntegerAttr(first * shape.hidden)),
+                           builder.getNamedAttr("elements", builder.getI64IntegerAttr(count * shape.hidden))})});
+}
+
 /// Published files have the tensors of each expert; the reference keeps them stacked in memory and may save them so.
 void ModelBuilder::storeExperts(const std::string &name) {
   const ExpertShape &moe = shape.moe;

@@ -30,21 +30,59 @@ def flat(tensor):
     return tuple(tensor.shape), array.array("q" if tensor.dtype == torch.int64 else "f", tensor.flatten().tolist())
 
 
+def router_biases(model):
+    """Here they are a buffer, since no gradient reaches them."""
+    return [(name, bias) for name, bias in model.named_buffers() if name.endswith("e_score_correction_bias")]
+
+
+def text_parts(model, name, parameter):
+    """What PPC has of a parameter, under the names that files of weights have; transformers 5 renamed some in the code. Of models of
+    several parts, those of the text."""
+    if name.startswith("model.visual."):
+        return []
+    name = name.replace("model.language_model.", "model.")
+    name = "embed_out.weight" if model.config.model_type == "gpt_neox" and name == "lm_head.weight" else name
+    return fused_parts(model.config, name, parameter)
+
+
 def named_parameters(model):
-    """Parameters under the names that files of weights have; transformers 5 renamed some in the code. Router biases are among
-    them: there they are a buffer, since no gradient reaches them."""
-    biases = [(name, bias) for name, bias in model.named_buffers() if name.endswith("e_score_correction_bias")]
-    for name, parameter in [*model.named_parameters(), *biases]:
-        yield "embed_out.weight" if model.config.model_type == "gpt_neox" and name == "lm_head.weight" else name, parameter
+    for name, parameter in [*model.named_parameters(), *router_biases(model)]:
+        yield from text_parts(model, name, parameter)
+
+
+def fused_parts(config, name, parameter):
+    """Of one matrix for several projections, the rows of each: (name, view)."""
+    if config.model_type == "phi3" and name.endswith("gate_up_proj.weight"):
+        gate, up = parameter.split(parameter.shape[0] // 2)
+        return [(name.replace("gate_up", "gate"), gate), (name.replace("gate_up", "up"), up)]
+    if name.endswith("qkv_proj.weight"):
+        heads, keys = config.num_attention_heads, config.num_key_value_heads
+        width = parameter.shape[0] // (heads + 2 * keys)
+        return [(name.replace("qkv", part), rows) for part, rows in zip("qkv", parameter.split([width * heads, width * keys, width * keys]))]
+    return [(name, parameter)]
+
+
+# Files whose class transformers does not have: the class of the same model that it has.
+SAME = {"mimo": ("qwen2", "Qwen2ForCausalLM"), "yi": ("llama", "LlamaForCausalLM"), "kimi_k2": ("deepseek_v3", "DeepseekV3ForCausalLM")}
+
+
+def known_class(fields):
+    if fields["model_type"] == "kimi_k25":  # whose text part is a class of its own
+        fields = fields["text_config"]
+    if fields["model_type"] in SAME:
+        kind, name = SAME[fields["model_type"]]
+        return {**fields, "model_type": kind, "architectures": [name]}
+    return fields
 
 
 def load(config_file, parameters):
     """The model of transformers with the given parameters."""
     with open(config_file) as file:
-        fields = json.load(file)
+        fields = known_class(json.load(file))
     config = transformers.AutoConfig.for_model(fields["model_type"]).from_dict(fields)
-    config._attn_implementation = "eager"
-    config._experts_implementation = "eager"
+    for part in (config, getattr(config, "text_config", config)):
+        part._attn_implementation = "eager"
+        part._experts_implementation = "eager"
     model = getattr(transformers, fields["architectures"][0])(config).float().eval()
     wanted = dict(named_parameters(model))
     if set(wanted) != set(parameters):
@@ -92,8 +130,10 @@ def make(name, build, scratch):
     model = load(config, parameters)
     loss = loss_of(model, ids, targets)
     loss.backward()
-    gradients = {name: torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.clone()
-                 for name, parameter in named_parameters(model)}
+    zero = torch.zeros_like
+    gradients = {name: gradient.clone() for whole, parameter in model.named_parameters()
+                 for name, gradient in text_parts(model, whole, zero(parameter) if parameter.grad is None else parameter.grad)}
+    gradients.update({name: zero(bias) for name, bias in router_biases(model)})
     losses = trained_losses(model, batches)
     golden = {"loss": flat(loss.detach()), "ids": flat(ids), "targets": flat(targets),
               "losses": ((STEPS,), array.array("f", losses))}

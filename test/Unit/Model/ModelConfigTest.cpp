@@ -115,10 +115,11 @@ TEST(ModelConfig, NameIsTheFolderOfAConfig) {
 }
 
 TEST(ModelConfig, UnknownArchitectureListsTheKnown) {
-  std::string known = "\"BloomForCausalLM\", \"DeepseekV3ForCausalLM\", \"GPT2LMHeadModel\", \"GPTNeoXForCausalLM\", "
-                      "\"GemmaForCausalLM\", \"LlamaForCausalLM\", \"MistralForCausalLM\", \"MixtralForCausalLM\", "
-                      "\"Qwen2ForCausalLM\", "
-                      "\"Qwen2MoeForCausalLM\", \"Qwen3ForCausalLM\", \"Qwen3MoeForCausalLM\"";
+  std::string known =
+      "\"BloomForCausalLM\", \"DeepseekV32ForCausalLM\", \"DeepseekV3ForCausalLM\", \"GPT2LMHeadModel\", "
+      "\"GPTNeoXForCausalLM\", \"GemmaForCausalLM\", \"GlmMoeDsaForCausalLM\", \"LlamaForCausalLM\", "
+      "\"MistralForCausalLM\", \"MixtralForCausalLM\", \"Phi3ForCausalLM\", \"Qwen2ForCausalLM\", "
+      "\"Qwen2MoeForCausalLM\", \"Qwen3ForCausalLM\", \"Qwen3MoeForCausalLM\", \"SeedOssForCausalLM\"";
   EXPECT_EQ(messageOf(R"({"architectures": ["BertModel"]})"),
             "config.json: key \"architectures\": expected a list of one of the supported " + known +
                 ", found [\"BertModel\"]");
@@ -152,4 +153,79 @@ TEST(ModelConfig, RefusesWhatItDoesNotKnow) {
               "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 32, "num_local_experts": 4,
               "num_experts_per_tok": 5})"),
             "config.json: key \"num_experts_per_tok\": 5 experts of a token; num_local_experts is only 4");
+}
+
+/// `text` with the keys of a small Llama in place of "$".
+static std::string withSizes(llvm::StringRef text) {
+  auto [before, after] = text.split('$');
+  return (before + R"("hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "num_key_value_heads": 4, "vocab_size": 32, "max_position_embeddings": 64, "rope_theta": 100.0)" +
+          after)
+      .str();
+}
+
+TEST(ModelConfig, OtherNamesOfAFamily) {
+  for (auto [text, family] :
+       {std::pair(R"({"architectures": ["YiForCausalLM"], "model_type": "Yi", $})", "llama"),
+        {R"({"architectures": ["YiForCausalLM"], $})", "llama"},
+        {R"({"model_type": "mimo", "attention_bias": true, "num_nextn_predict_layers": 1, $})", "qwen2"}}) {
+    ModelConfig config = llvm::cantFail(parseModelConfig("config.json", withSizes(text)));
+    EXPECT_EQ(config.shape.family, family);
+    EXPECT_EQ(config.text, withSizes(text));
+  }
+  EXPECT_EQ(messageOf(withSizes(R"({"architectures": ["LlamaForCausalLM"], "model_type": "yi", $})")),
+            "config.json: key \"model_type\": expected \"llama\", which goes with LlamaForCausalLM, found \"yi\"");
+}
+
+TEST(ModelConfig, TextPartsAreReadAlone) {
+  llvm::StringRef text = R"({"architectures": ["Qwen3VLForConditionalGeneration"], "model_type": "qwen3_vl",
+    "tie_word_embeddings": true, "image_token_id": 7, "vision_config": {"depth": 2, "hidden_size": 5},
+    "text_config": {"model_type": "qwen3_vl_text", $}})";
+  ModelConfig config = llvm::cantFail(parseModelConfig("config.json", withSizes(text)));
+  EXPECT_EQ(config.architecture, "Qwen3ForCausalLM");
+  EXPECT_TRUE(config.shape.tiedEmbeddings);
+  ASSERT_EQ(config.notes.size(), 1u);
+  EXPECT_EQ(config.notes[0], "the text part alone is read, \"text_config\", as a Qwen3ForCausalLM; left out are "
+                             "\"image_token_id\", \"vision_config\"");
+  EXPECT_TRUE(config.keys.count("rms_norm_eps"));
+  // What is written beside weights is a file of the text part, which reads as the same model.
+  ModelConfig alone = llvm::cantFail(parseModelConfig("config.json", config.text));
+  EXPECT_TRUE(alone.notes.empty());
+  EXPECT_EQ(alone.shape.layers, 3);
+  EXPECT_TRUE(alone.shape.tiedEmbeddings);
+}
+
+TEST(ModelConfig, WhatTextPartsLackIsNamed) {
+  EXPECT_EQ(messageOf(R"({"architectures": ["LlavaForConditionalGeneration"], "vision_config": {}})"),
+            "config.json: key \"text_config\": missing; LlavaForConditionalGeneration has its text part there, which "
+            "alone is read");
+  EXPECT_EQ(messageOf(R"({"architectures": ["XForConditionalGeneration"], "text_config": {"model_type": "bart"}})")
+                .substr(0, 60),
+            "config.json: key \"text_config.model_type\": expected that o");
+  std::string both = messageOf(withSizes(R"({"architectures": ["Qwen3VLForConditionalGeneration"], "depth": 3,
+    "text_config": {"model_type": "qwen3_vl_text", "tie_word_embeddings": true, "hiden_act": "silu", $}})"));
+  EXPECT_NE(both.find("key \"text_config.tie_word_embeddings\": true here and false beside text_config"),
+            std::string::npos)
+      << both;
+  EXPECT_NE(both.find("key \"depth\": is not supported"), std::string::npos) << both;
+  EXPECT_NE(both.find("key \"text_config.hiden_act\": is not supported"), std::string::npos) << both;
+  EXPECT_NE(both.find("did you mean \"hidden_act\"?"), std::string::npos) << both;
+}
+
+TEST(ModelConfig, IndexBranches) {
+  llvm::StringRef text = R"({"model_type": "glm_moe_dsa", "q_lora_rank": 8, "kv_lora_rank": 8, "qk_nope_head_dim": 4,
+    "qk_rope_head_dim": 4, "v_head_dim": 4, "head_dim": 192, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 8, "index_topk_freq": 4, "index_skip_topk_offset": 2, "index_head_dim": 8,
+    "indexer_types": ["full", "full", "shared"], $})";
+  ModelConfig config = llvm::cantFail(parseModelConfig("config.json", withSizes(text)));
+  EXPECT_EQ(config.shape.index.topK, 2048);
+  EXPECT_TRUE(config.shape.hasIndex(0) && config.shape.hasIndex(1) && !config.shape.hasIndex(2));
+  ModelShape without = config.shape;
+  without.index = {};
+  EXPECT_EQ(countParameters(config.shape).total - countParameters(without).total,
+            2 * (8 * 32 * 8 + 16 * (8 + 32) + 2 * 8));
+  std::string other = text.str();
+  other.replace(other.find("\"shared\""), 8, "\"full\"");
+  EXPECT_EQ(messageOf(withSizes(other)), "config.json: key \"indexer_types\": \"full\" for layer 2; other keys say "
+                                         "\"shared\"");
 }

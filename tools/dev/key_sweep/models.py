@@ -13,6 +13,11 @@ QWEN_WINDOW = {"num_hidden_layers": 3, "use_sliding_window": True, "sliding_wind
                "layer_types": None}
 QWEN_EXPERTS = {"decoder_sparse_step": 2, "moe_intermediate_size": 8, "num_experts_per_tok": 2,
                 "norm_topk_prob": True, "output_router_logits": False, "router_aux_loss_coef": 0.01, "mlp_only_layers": []}
+LATENT = {key: value for key, value in LLAMA.items() if key != "head_dim"} | {
+    "num_hidden_layers": 3, "num_key_value_heads": 4, "q_lora_rank": 12, "kv_lora_rank": 10, "qk_nope_head_dim": 6,
+    "qk_rope_head_dim": 4, "v_head_dim": 5, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 8,
+    "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2, "norm_topk_prob": False,
+    "routed_scaling_factor": 1.5, "attention_bias": False, "num_nextn_predict_layers": 0, "output_router_logits": False}
 
 BASES = {
     "LlamaForCausalLM": LLAMA | {"model_type": "llama", "attention_bias": True, "mlp_bias": True, "pretraining_tp": 1},
@@ -44,12 +49,17 @@ BASES = {
         "use_sliding_window": False},
     "Qwen3MoeForCausalLM": LLAMA | QWEN_WINDOW | QWEN_EXPERTS | {
         "model_type": "qwen3_moe", "num_experts": 4, "attention_bias": True, "max_window_layers": 3},
-    "DeepseekV3ForCausalLM": LLAMA | {
-        "model_type": "deepseek_v3", "num_hidden_layers": 3, "num_key_value_heads": 4, "head_dim": 4, "q_lora_rank": 12,
-        "kv_lora_rank": 10, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "n_routed_experts": 8,
-        "num_experts_per_tok": 2, "moe_intermediate_size": 8, "n_shared_experts": 2, "first_k_dense_replace": 1,
-        "n_group": 4, "topk_group": 2, "norm_topk_prob": False, "routed_scaling_factor": 1.5, "rope_interleave": True,
-        "attention_bias": False, "num_nextn_predict_layers": 0, "pretraining_tp": 1, "output_router_logits": False},
+    "DeepseekV3ForCausalLM": LATENT | {
+        "model_type": "deepseek_v3", "head_dim": 4, "rope_interleave": True, "pretraining_tp": 1},
+    "DeepseekV32ForCausalLM": LATENT | {
+        "model_type": "deepseek_v32", "index_topk": 24, "index_head_dim": 12, "index_n_heads": 3},
+    "GlmMoeDsaForCausalLM": LATENT | {
+        "model_type": "glm_moe_dsa", "index_topk": 24, "index_head_dim": 12, "index_n_heads": 3, "indexer_types": None},
+    "Phi3ForCausalLM": {key: value for key, value in LLAMA.items() if key != "head_dim"} | {
+        "model_type": "phi3", "sliding_window": 5, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "original_max_position_embeddings": 64},
+    "SeedOssForCausalLM": LLAMA | {
+        "model_type": "seed_oss", "attention_bias": False, "attention_out_bias": True, "mlp_bias": True, "residual_dropout": 0.0,
+        "pretraining_tp": 1},
 }
 for name, base in BASES.items():
     base["architectures"] = [name]

@@ -54,6 +54,17 @@ def stored_name(model, name):
     return "embed_out.weight" if model.config.model_type == "gpt_neox" and name == "lm_head.weight" else name
 
 
+def parts_of(model, name, rows):
+    """What PPC has of a parameter: (name, first row, rows) of each part; one without rows is all of it."""
+    if model.config.model_type != "phi3" or not name.endswith(("qkv_proj.weight", "gate_up_proj.weight")):
+        return [(stored_name(model, name), None, None)]
+    if name.endswith("gate_up_proj.weight"):
+        return [(name.replace("gate_up", part), index * rows // 2, rows // 2) for index, part in enumerate(("gate", "up"))]
+    width = rows // (model.config.num_attention_heads + 2 * model.config.num_key_value_heads)
+    counts = [width * model.config.num_attention_heads] + [width * model.config.num_key_value_heads] * 2
+    return [(name.replace("qkv", part), sum(counts[:index]), counts[index]) for index, part in enumerate("qkv")]
+
+
 EXPERT_PARTS = {"gate_proj": ("gate_up_proj", 0), "w1": ("gate_up_proj", 0), "up_proj": ("gate_up_proj", 1), "w3": ("gate_up_proj", 1),
                 "down_proj": ("down_proj", 0), "w2": ("down_proj", 0)}
 
@@ -99,8 +110,9 @@ def build(config):
     model = transformers.AutoModelForCausalLM.from_config(parsed, dtype=torch.float32).float()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            values = torch.tensor(draw_parameter(stored_name(model, name), parameter)).reshape(parameter.shape)
-            parameter.copy_(values)
+            for stored, first, count in parts_of(model, name, parameter.shape[0]):
+                part = parameter if count is None else parameter[first:first + count]
+                part.copy_(torch.tensor(draw_parameter(stored, part)).reshape(part.shape))
         for name, buffer in model.named_buffers():
             if name.endswith("e_score_correction_bias"):
                 buffer.copy_(torch.tensor(parameter_value(name, buffer.numel())))
@@ -121,8 +133,14 @@ def compute(config, wanted_gradients=True):
         answer = {"loss": loss.item()}
         if wanted_gradients:
             loss.backward()
-            answer["gradients"] = {stored_name(model, name): (parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)).flatten().numpy()
-                                   for name, parameter in model.named_parameters()}
+            answer["gradients"] = {}
+            for name, parameter in model.named_parameters():
+                gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+                for stored, first, count in parts_of(model, name, parameter.shape[0]):
+                    answer["gradients"][stored] = (gradient if count is None else gradient[first:first + count]).flatten().numpy()
+            # A router's bias is a parameter of PPC's, which no gradient reaches.
+            answer["gradients"].update({name: torch.zeros_like(buffer).flatten().numpy() for name, buffer in model.named_buffers()
+                                        if name.endswith("e_score_correction_bias")})
         return answer
     except OverflowError as large:
         return {"large": str(large)}
