@@ -169,7 +169,10 @@ void ConfigReader::readSeedOss() {
   shape.attentionBias = reader.boolean("attention_bias", true);
   shape.outputBias = reader.boolean("attention_out_bias", false);
   shape.ffnBias = reader.boolean("mlp_bias", false);
-  shape.headDim = size("head_dim", 128);
+  if (!isNull("head_dim")) // null is hidden / heads
+    shape.headDim = size("head_dim", 128);
+  if (!reader.has("pad_token_id"))
+    readPaddingToken(1);
   readDropouts("attention_dropout", {"residual_dropout"}, 0.1);
 }
 

