@@ -74,6 +74,68 @@ FailureOr<OpSharding> OpSharding::read(Operation *op, GridAttr grid) {
   return sharding;
 }
 
+/// What is stated for result `number`, without axes of one rank.
+static ShardingAttr statedForSeveral(OpResult result, GridAttr grid) {
+  ShardingAttr stated = statedSharding(result);
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (!stated || !type || int64_t(stated.getDims().size()) != type.getRank())
+    return {};
+  auto isCut = [&](StringAttr axis) { return grid.size(axis) > 1; };
+  SmallVector<AxisList> dims;
+  for (ArrayAttr axes : stated.getDims())
+    dims.push_back(llvm::filter_to_vector<2>(toAxisList(axes), isCut));
+  ShardingAttr sharding = shardingOf(result.getContext(), dims);
+  for (auto [axis, combiner] : llvm::zip(stated.getPartialAxes(), stated.getPartialCombiners()))
+    if (isCut(axis))
+      sharding = withPartial(sharding, axis, combiner);
+  return sharding;
+}
+
+FailureOr<OpSharding> OpSharding::readStated(Operation *op, GridAttr grid) {
+  OpSharding sharding = uncut(op);
+  auto list = op->getAttrOfType<ArrayAttr>(attr::shardings);
+  if (!list || list.size() != op->getNumResults() || !llvm::all_of(list, llvm::IsaPred<ShardingAttr>))
+    return op->emitOpError() << "needs a sharding for each of its " << op->getNumResults() << " results, found "
+                             << op->getAttr(attr::shardings);
+  auto cut = [&](unsigned factor, ArrayRef<StringAttr> axes, Attribute stated) -> LogicalResult {
+    std::string why;
+    if (sharding.axes[factor] == axes)
+      return success();
+    if (!sharding.canCut(factor, axes, grid, &why))
+      return op->emitOpError() << "has the sharding " << stated << ", but factor \""
+                               << sharding.rule.factors[factor].name << "\" cannot be cut over "
+                               << toArrayAttr(op->getContext(), axes) << ": " << why;
+    sharding.axes[factor].assign(axes.begin(), axes.end());
+    return success();
+  };
+  for (OpResult result : op->getResults()) {
+    ShardingAttr stated = statedForSeveral(result, grid);
+    const TensorFactors &tensor = sharding.rule.results[result.getResultNumber()];
+    if (!stated)
+      continue; // the comparison below says what is wrong
+    for (auto [factors, axes] : llvm::zip_equal(tensor, stated.getDims()))
+      if (factors.size() == 1 && !axes.empty() && failed(cut(factors.front(), toAxisList(axes), stated)))
+        return failure();
+    SmallVector<unsigned> reduced;
+    for (unsigned factor = 0; factor < sharding.axes.size(); ++factor)
+      if (!ShardingRule::contains(tensor, factor) && !sharding.rule.factors[factor].needsReplication)
+        reduced.push_back(factor);
+    if (stated.isPartial() && reduced.size() > 1)
+      return op->emitOpError() << "has the sharding " << stated << ", but several of its loops are reduced: say in "
+                               << attr::factors << " which of them is cut";
+    if (stated.isPartial() && reduced.size() == 1 && failed(cut(reduced.front(), stated.getPartialAxes(), stated)))
+      return failure();
+  }
+  for (OpResult result : op->getResults()) {
+    ShardingAttr stated = statedForSeveral(result, grid),
+                 given = sharding.result(op->getContext(), result.getResultNumber());
+    if (isa<RankedTensorType>(result.getType()) && stated != given)
+      return op->emitOpError() << "has the sharding " << list[result.getResultNumber()] << " for result "
+                               << result.getResultNumber() << ", but cut like that it gives " << given;
+  }
+  return sharding;
+}
+
 DictionaryAttr OpSharding::attribute(MLIRContext *context) const {
   SmallVector<NamedAttribute> entries;
   for (auto [factor, list] : llvm::zip_equal(rule.factors, axes))

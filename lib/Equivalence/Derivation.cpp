@@ -468,8 +468,10 @@ SmallVector<double> Derivation::factorsOf(Operation *op, const OpLoops &loops, A
   return factors;
 }
 
-bool Derivation::isLinearOfZeros(ArrayRef<Relation> operands, const OpLoops &loops) const {
+bool Derivation::isZeroOfZeros(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) const {
   auto isZero = [&](unsigned number) { return terms.isZero(operands[number].term); };
+  if (isa<SquaredNormOp, SqrtOp, SiluOp, GeluOp>(op))
+    return isZero(0);
   if (loops.jointly)
     return loops.linear.size() == operands.size() && llvm::all_of(loops.linear, isZero);
   return llvm::any_of(loops.linear, isZero);
@@ -503,7 +505,7 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, con
     }
     return derived;
   };
-  if (isLinearOfZeros(operands, loops)) {
+  if (isZeroOfZeros(op, operands, loops)) {
     SmallVector<TermId> zeros;
     for (auto [shape, element] : llvm::zip_equal(shapes, elements))
       zeros.push_back(terms.combination({}, shape, element));

@@ -70,8 +70,8 @@ private:
   /// Per result: by how much it is more than what `key` says, which gets the sizes that matter.
   SmallVector<double> factorsOf(Operation *op, const OpLoops &loops, ArrayRef<Loop> joined, double factor, OpKey &key);
   SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
-  /// Whether what an op is linear in is zero, and with it each result.
-  bool isLinearOfZeros(ArrayRef<Relation> operands, const OpLoops &loops) const;
+  /// Whether what an op is linear in, or what it takes to zero, is zero, and with it each result.
+  bool isZeroOfZeros(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) const;
   /// The term of an op that is linear, or known by algebra; nothing for others.
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 

@@ -4,9 +4,14 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ppc {
+
+std::string loopLetters(int64_t count) {
+  return std::string("abcdefghijklmnopqstuvwxABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@#&*+").substr(0, count);
+}
+
 namespace {
 
-std::string letters(int64_t count) { return std::string("abcdefghijkl").substr(0, count); }
+std::string letters(int64_t count) { return loopLetters(count); }
 std::string letters(Value value) { return letters(tensorType(value).getRank()); }
 
 /// Every operand and result has the loops of the first result; operands of rank 0 have none.

@@ -34,6 +34,9 @@ struct OpLoops {
   std::string losesZero; ///< loops along which it does not, all the same
 };
 
+/// Names of `count` loops, at most limits::dimensions, none of which an op uses for a loop of its own.
+std::string loopLetters(int64_t count);
+
 /// The loops of `op`; nothing for an op that this file does not know.
 std::optional<OpLoops> loopsOf(Operation *op);
 

@@ -134,12 +134,13 @@ Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
       derived.results[0].term = terms.constant(*factor, toType.getRank(), toType.getElementType());
     return derived;
   }
-  TermId root = terms.reshapeRoot(x.term);
   SmallVector<int64_t> shape;
   if (isLogical) {
+    auto [base, factor] = terms.primitive(x.term);
+    TermId root = terms.reshapeRoot(base);
     Derived derived = reshapeRelation(x, fromType, toType, toType.getShape(), shape);
     if (!derived.failed())
-      derived.results[0].term = terms.reshaped(reshapeKey(root), shape, labelOf(op));
+      derived.results[0].term = terms.scaled(terms.reshaped(reshapeKey(root), shape, labelOf(op)), factor);
     return derived;
   }
   SmallVector<Relation> views = viewsAs(x, fromType, toType);
@@ -149,7 +150,8 @@ Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
 /// What a row-major value of type `from` that is `x` is when looked at as `to`: each reshape of it in the logical
 /// program that fits.
 SmallVector<Relation> Derivation::viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to) {
-  TermId root = terms.reshapeRoot(x.term);
+  auto [base, factor] = terms.primitive(x.term); // a reshape of a multiple is that multiple of the reshape
+  TermId root = terms.reshapeRoot(base);
   SmallVector<TermId> candidates = {root};
   for (const OpResults &results : terms.find(reshapeKey(root)))
     candidates.push_back(results.terms.front());
@@ -161,7 +163,7 @@ SmallVector<Relation> Derivation::viewsAs(const Relation &x, RankedTensorType fr
     Derived derived = reshapeRelation(x, from, to, wanted, shape);
     if (derived.failed() || shape != wanted)
       continue;
-    derived.results[0].term = candidate;
+    derived.results[0].term = terms.scaled(candidate, factor);
     views.push_back(derived.results[0]);
   }
   return views;
@@ -228,7 +230,7 @@ Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
 Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> given) {
   OpLoops loops;
   SmallVector<Relation> operands(given);
-  std::string all = std::string("abcdefghijkl").substr(0, tensorType(op.getLogits()).getRank());
+  std::string all = loopLetters(tensorType(op.getLogits()).getRank());
   std::string rows = all.substr(0, all.size() - 1);
   loops.operands = {all, rows};
   loops.results = {rows, rows};

@@ -344,7 +344,7 @@ static bool staysZero(const Relation &x, const TermTable &terms) {
   return terms.isZero(x.term) && llvm::all_of(x.pending, [](auto &entry) { return entry.second == Combiner::Sum; });
 }
 
-/// Every addend must have come once from every micro-batch, but zero, which slices of sequences add once each.
+/// Every addend must have come equally often from every micro-batch, but zero.
 LogicalResult StageCheck::completeSums(size_t stage) {
   for (size_t buffer = 0; buffer < stages[stage].buffers.size(); ++buffer)
     if (failed(completeSum(stage, buffer)))
@@ -361,8 +361,13 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
   for (auto &[relation, microBatches] : memory.added) {
     SmallVector<int64_t> sorted(microBatches);
     llvm::sort(sorted);
-    bool isWhole = llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches));
-    bool isPart = program.getCopies() > 1 && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    SmallVector<int64_t> some(sorted);
+    some.erase(llvm::unique(some), some.end());
+    // Slices of a sequence may add what is alike in each.
+    int64_t times = int64_t(sorted.size() / some.size());
+    bool isEven = llvm::all_of(some, [&](int64_t number) { return llvm::count(sorted, number) == times; });
+    bool isWhole = isEven && llvm::equal(some, llvm::seq<int64_t>(interface.microBatches));
+    bool isPart = isEven && program.getCopies() > 1;
     if (staysZero(relation, terms)) {
       sums.push_back(relation);
       continue;
@@ -371,11 +376,12 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
       InFlightDiagnostic diagnostic = error(stage) << describeBuffer(stage, buffer) << " adds up micro-batches ";
       llvm::interleaveComma(sorted, diagnostic);
       return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches
-                        << " once";
+                        << " equally often";
     }
     sums.push_back(relation);
-    sums.back().term = isWhole ? terms.accumulated(relation.term, interface.microBatches)
-                               : terms.accumulated(relation.term, sorted, interface.microBatches);
+    TermId sum = isWhole ? terms.accumulated(relation.term, interface.microBatches)
+                         : terms.accumulated(relation.term, some, interface.microBatches);
+    sums.back().term = terms.scaled(sum, double(times));
   }
   memory.isSum = false;
   memory.isSet = !sums.empty();

@@ -35,7 +35,8 @@ TermId TermTable::argument(StringRef name, RankedTensorType type) {
   return it->second;
 }
 
-TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element) {
+TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> given, Type element) {
+  SmallVector<int64_t> shape(given);
   Factors factors, normal; // a residual stream has as many as the model has layers
   for (auto [term, factor] : addends) {
     if (terms[term].isCombination)
@@ -58,15 +59,18 @@ TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape,
   }
   if (!partialSums.empty())
     joinParts(normal);
-  if (normal.size() == 1 && normal.front().second == 1 && ArrayRef<int64_t>(terms[normal.front().first].shape) == shape)
+  if (normal.empty()) // constant along each dimension
+    shape.assign(shape.size(), kAnyExtent);
+  if (normal.size() == 1 && normal.front().second == 1 &&
+      ArrayRef<int64_t>(terms[normal.front().first].shape) == ArrayRef<int64_t>(shape))
     return normal.front().first;
   Factors key(normal);
   for (auto &[term, factor] : key)
     factor = rounded(factor);
-  auto [it, isNew] = combinations.try_emplace({key, SmallVector<int64_t>(shape), element.getAsOpaquePointer()}, 0);
+  auto [it, isNew] = combinations.try_emplace({key, shape, element.getAsOpaquePointer()}, 0);
   if (!isNew)
     return it->second;
-  Term sum{SmallVector<int64_t>(shape), element, normal.empty() ? "zero" : "", {}, true};
+  Term sum{shape, element, normal.empty() ? "zero" : "", {}, true};
   for (auto [number, addend] : llvm::enumerate(normal)) {
     sum.addends.push_back({addend.first, addend.second});
     if (number == 3 && normal.size() > 4) {

@@ -57,7 +57,7 @@ public:
   /// An input of the program.
   TermId argument(StringRef name, RankedTensorType type);
   /// The sum of `addends`, in normal form: no term twice, none with factor 0, combinations flattened. A single addend
-  /// with factor 1 is that term.
+  /// with factor 1 is that term. Zero is constant along each dimension.
   TermId combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element);
   /// `factor` in every element.
   TermId constant(double factor, int64_t rank, Type element);

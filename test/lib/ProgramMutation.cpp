@@ -14,7 +14,7 @@ ArrayRef<StringRef> mutationKinds() {
       "swap-arguments",   "micro-batch",          "swap-actions",    "drop-message",       "repeat-action",
       "swap-messages",    "message-buffer",       "fewer-slots",     "drop-action",        "insert-scale",
       "lose-factor",      "change-spec",          "buffer-name",     "buffer-sharding",    "swap-pieces",
-      "repeat-piece",     "earlier-piece",        "other-piece"};
+      "repeat-piece",     "earlier-piece",        "other-piece",     "repeat-addend"};
   return kinds;
 }
 
@@ -407,6 +407,19 @@ static std::optional<std::string> dropAddend(ModuleOp module, Random &random) {
   return what;
 }
 
+/// A part of a sum, of a micro-batch, a stage or a use of a parameter, counts twice.
+static std::optional<std::string> repeatAddend(ModuleOp module, Random &random) {
+  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<AddOp, SumOp, SubOp>(op); });
+  if (ops.empty())
+    return std::nullopt;
+  Operation *op = pick(ops, random);
+  OpOperand &operand = op->getOpOperand(random() % op->getNumOperands());
+  std::string what = "repeated operand " + std::to_string(operand.getOperandNumber()) + " of " + textOf(op);
+  OpBuilder builder(op);
+  operand.set(AddOp::create(builder, op->getLoc(), operand.get(), operand.get()));
+  return what;
+}
+
 static std::optional<std::string> dropMask(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<MaskPaddingOp>(op); });
   if (ops.empty())
@@ -437,23 +450,16 @@ static std::optional<std::string> stagesOfReduce(ModuleOp module, Random &random
 
 std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random &random) {
   using Mutation = std::optional<std::string> (*)(ModuleOp, Random &);
-  static const std::pair<StringRef, Mutation> mutations[] = {{"drop-collective", dropCollective},
-                                                             {"duplicate-collective", duplicateCollective},
-                                                             {"move-collective", moveCollective},
-                                                             {"regroup-collective", regroupCollective},
-                                                             {"change-combiner", changeCombiner},
-                                                             {"change-dimension", changeDimension},
-                                                             {"change-block", changeBlock},
-                                                             {"change-scale", changeScale},
-                                                             {"change-attribute", changeAttribute},
-                                                             {"swap-operands", swapOperands},
-                                                             {"other-value", otherValue},
-                                                             {"drop-addend", dropAddend},
-                                                             {"drop-mask", dropMask},
-                                                             {"stages-of-reduce", stagesOfReduce},
-                                                             {"insert-scale", insertScale},
-                                                             {"lose-factor", loseFactor},
-                                                             {"change-spec", changeSpec}};
+  static const std::pair<StringRef, Mutation> mutations[] = {
+      {"drop-collective", dropCollective},   {"duplicate-collective", duplicateCollective},
+      {"move-collective", moveCollective},   {"regroup-collective", regroupCollective},
+      {"change-combiner", changeCombiner},   {"change-dimension", changeDimension},
+      {"change-block", changeBlock},         {"change-scale", changeScale},
+      {"change-attribute", changeAttribute}, {"swap-operands", swapOperands},
+      {"other-value", otherValue},           {"drop-addend", dropAddend},
+      {"repeat-addend", repeatAddend},       {"drop-mask", dropMask},
+      {"stages-of-reduce", stagesOfReduce},  {"insert-scale", insertScale},
+      {"lose-factor", loseFactor},           {"change-spec", changeSpec}};
   for (auto [name, mutation] : mutations)
     if (name == kind)
       return mutation(module, random);

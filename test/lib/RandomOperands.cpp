@@ -1,8 +1,35 @@
 // Random operands that make sense for an op.
 #include "RandomOperands.h"
 
+#include "dialects/ppcrt/PpcRt.h"
+
 using namespace mlir;
 using namespace mlir::ppc;
+
+LogicalResult test::verifySizes(Operation *root) {
+  constexpr int64_t most = int64_t(1) << 18;
+  auto isLarge = [&](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    int64_t rest = most;
+    for (int64_t extent : shaped &&shaped.hasStaticShape() ? shaped.getShape() : ArrayRef<int64_t>())
+      rest /= std::max<int64_t>(1, extent);
+    return rest == 0;
+  };
+  WalkResult walk = root->walk([&](Operation *op) -> WalkResult {
+    SmallVector<Type> types(op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(types, block.getArgumentTypes());
+    if (auto buffer = dyn_cast<ppcrt::BufferOp>(op))
+      types.push_back(buffer.getBufferType());
+    for (Type type : types)
+      if (isLarge(type))
+        return op->emitError() << "has a value of type " << type << ", and tests compute at most " << most
+                               << " elements";
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
 
 static ReferenceTensor uniform(Type type, double low, double high, test::Random &random) {
   ReferenceTensor tensor = ReferenceTensor::zeros(type);

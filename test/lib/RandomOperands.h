@@ -9,6 +9,8 @@ namespace mlir::ppc::test {
 
 using Random = std::mt19937_64;
 
+/// An error where a value inside of `root` is too large to be computed by the interpreter in a test.
+LogicalResult verifySizes(Operation *root);
 /// Values for operand `number` of `op`.
 ReferenceTensor randomOperand(Operation *op, unsigned number, Random &random);
 SmallVector<ReferenceTensor> randomOperands(Operation *op, Random &random);

@@ -295,6 +295,8 @@ struct TestEquivalenceRulesPass : PassWrapper<TestEquivalenceRulesPass, Operatio
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of layouts and values"), llvm::cl::init(1)};
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
     int64_t programs = 0, accepted = 0, ops = 0;
     getOperation().walk([&](Operation *op) {
       auto reference = dyn_cast<ReferenceOpInterface>(op);

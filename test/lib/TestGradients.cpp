@@ -157,6 +157,8 @@ struct TestGradientsPass : PassWrapper<TestGradientsPass, OperationPass<func::Fu
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<func::FuncDialect>(); }
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
     getOperation().walk([&](DifferentiableOpInterface op) {
       if (!op.noGradientReason().empty()) {
         op.emitRemark() << "no gradient: " << op.noGradientReason();

@@ -4,6 +4,7 @@
 #include "HostProgram.h"
 #include "HostRuntime.h"
 #include "KernelProgram.h"
+#include "RandomOperands.h"
 #include "TestPasses.h"
 
 #include "mlir/Pass/Pass.h"
@@ -61,7 +62,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
     for (double &value : tensor.data) {
       value = std::uniform_real_distribution<double>(low, high)(random);
       if (below || type.getElementType().isInteger())
-        value = double(random() % uint64_t(below ? below.getInt() : 8));
+        value = double(random() % uint64_t(below ? std::max<int64_t>(1, below.getInt()) : 8));
       if (fixed)
         value = fixed.getValueAsDouble();
       if (type.getElementType().isF32())
@@ -144,6 +145,8 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
   }
 
   void runOnOperation() override {
+    if (failed(verifySizes(this->getOperation())))
+      return this->signalPassFailure();
     // Collectives of the interpreter and of the compiler ask the plan for group sizes only when blocks are padded.
     auto program = compile();
     if (!program) {
@@ -151,7 +154,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
       return this->signalPassFailure();
     }
     for (auto function : getOperation().template getOps<func::FuncOp>()) {
-      if (!function.isPublic())
+      if (!function.isPublic() || !llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<RankedTensorType>))
         continue;
       if (std::string missing = (*program)->notExecuted(function); !missing.empty()) {
         llvm::outs() << "@" << function.getSymName() << " not executed: " << missing << "\n";

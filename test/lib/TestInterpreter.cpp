@@ -1,4 +1,5 @@
 // Runs functions without arguments and shows what each rank returns.
+#include "RandomOperands.h"
 #include "TestPasses.h"
 #include "mlir/Pass/Pass.h"
 #include "ppc/Interpreter/Interpreter.h"
@@ -30,6 +31,8 @@ struct TestInterpreterPass : PassWrapper<TestInterpreterPass, OperationPass<Modu
   }
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
     if (auto programs = getOperation()->getAttrOfType<ArrayAttr>("test.programs")) {
       auto functions = llvm::map_to_vector(programs, [&](Attribute name) {
         return getOperation().lookupSymbol<func::FuncOp>(cast<FlatSymbolRefAttr>(name));
@@ -38,11 +41,17 @@ struct TestInterpreterPass : PassWrapper<TestInterpreterPass, OperationPass<Modu
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       if (auto grid = function->getAttrOfType<GridAttr>("test.grid"))
-        run(grid, SmallVector<func::FuncOp>(grid.deviceCount(), function));
+        run(grid, SmallVector<func::FuncOp>(std::min<int64_t>(grid.deviceCount(), kMostRanks), function));
   }
 
 private:
+  static constexpr int64_t kMostRanks = 4096;
+
   void run(GridAttr grid, ArrayRef<func::FuncOp> functions) {
+    if (!grid || int64_t(functions.size()) != grid.deviceCount() || llvm::is_contained(functions, func::FuncOp())) {
+      getOperation().emitError("needs test.grid of at most 4096 ranks, and as many functions as it has ranks");
+      return signalPassFailure();
+    }
     FailureOr<SmallVector<RankValues>> results =
         interpretRanks(grid, functions, SmallVector<RankValues>(functions.size()));
     if (failed(results))

@@ -378,6 +378,8 @@ struct TestShardingRulesPass : PassWrapper<TestShardingRulesPass, OperationPass<
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<func::FuncDialect>(); }
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
     WalkResult result = getOperation().walk([&](ShardingRuleOpInterface op) {
       ShardingRule rule = op.getShardingRule();
       if (rule.isNone()) {

@@ -61,6 +61,8 @@ struct TestSilentOpsPass : PassWrapper<TestSilentOpsPass, OperationPass<ModuleOp
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect, func::FuncDialect>(); }
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
     llvm::StringSet<> seen;
     getOperation().walk([&](Operation *op) {
       if (!isa<PpcDialect>(op->getDialect()))

@@ -92,6 +92,12 @@ struct TestSpmdEquivalencePass : PassWrapper<TestSpmdEquivalencePass, OperationP
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of layouts and values"), llvm::cl::init(1)};
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
+    if (getOperation().getOps<func::FuncOp>().empty() || (!layouts && !planOf(getOperation()))) {
+      getOperation().emitError("has no function, or no ppc.plan");
+      return signalPassFailure();
+    }
     for (int64_t layout = first; layout < first + std::max<int64_t>(1, layouts); ++layout) {
       Random random(seed * 1000003 + layout);
       OwningOpRef<ModuleOp> copy = getOperation().clone();

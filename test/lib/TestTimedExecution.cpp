@@ -1,4 +1,5 @@
 // Runs a program in many random orders and says what goes wrong in one of them.
+#include "RandomOperands.h"
 #include "StepValues.h"
 #include "TestPasses.h"
 #include "TimedExecutor.h"
@@ -25,9 +26,18 @@ struct TestTimedExecutionPass : PassWrapper<TestTimedExecutionPass, OperationPas
   Option<uint64_t> seed{*this, "seed", llvm::cl::desc("seed of values and orders"), llvm::cl::init(1)};
 
   void runOnOperation() override {
+    if (failed(verifySizes(getOperation())))
+      return signalPassFailure();
     ppcrt::ProgramOp program = ppcrt::findProgram(getOperation());
     if (!program)
       return;
+    WalkResult inputs = program.walk([](ppcrt::BufferOp buffer) -> WalkResult {
+      return buffer.getRole() == ppcrt::BufferRole::Input && !buffer.getTensorType().getRank()
+                 ? buffer.emitError("is an input without samples")
+                 : WalkResult::advance();
+    });
+    if (inputs.wasInterrupted())
+      return signalPassFailure();
     Random random(seed);
     NamedTensors values = randomValues(program, random);
     for (Arithmetic arithmetic : {Arithmetic::Exact, Arithmetic::Rounded})

@@ -3,6 +3,7 @@
 #ifndef PPC_DIALECTS_PPC_IR_FUNCTIONATTRS_H
 #define PPC_DIALECTS_PPC_IR_FUNCTIONATTRS_H
 
+#include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::ppc {
@@ -29,6 +30,22 @@ inline void setResultAttrs(func::FuncOp function, StringRef name, function_ref<A
     all.push_back(attributes.getDictionary(function.getContext()));
   }
   function.setAllResultAttrs(all);
+}
+
+/// Fails, with an error, where a result says that it is written to an argument that the function does not have, or that
+/// has another type (`ppc.destination`).
+inline LogicalResult verifyDestinations(func::FuncOp function) {
+  for (unsigned number = 0; number < function.getNumResults(); ++number) {
+    auto stated = function.getResultAttrOfType<IntegerAttr>(number, attr::destination);
+    if (!stated)
+      continue;
+    Type type = function.getResultTypes()[number];
+    uint64_t argument = stated.getInt();
+    if (argument >= function.getNumArguments() || function.getArgumentTypes()[argument] != type)
+      return function.emitOpError() << "result " << number << " of type " << type << " cannot be written to argument "
+                                    << stated.getInt();
+  }
+  return success();
 }
 
 } // namespace mlir::ppc

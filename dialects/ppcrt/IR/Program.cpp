@@ -37,9 +37,12 @@ LogicalResult GroupOp::verify() {
       return emitOpError() << "has a set of " << ranks.size() << " ranks"
                            << (size ? ", the first has " + std::to_string(size) : "");
     size = ranks.size();
-    for (int64_t rank : ranks)
-      if (rank < 0 || !seen.insert(rank).second)
-        return emitOpError() << "names rank " << rank << (rank < 0 ? "" : " twice");
+    for (int64_t rank : ranks) {
+      if (rank < 0 || rank >= ppc::limits::devices)
+        return emitOpError() << "names rank " << rank << ", expected 0 to " << ppc::limits::devices - 1;
+      if (!seen.insert(rank).second)
+        return emitOpError() << "names rank " << rank << " twice";
+    }
   }
   return success();
 }

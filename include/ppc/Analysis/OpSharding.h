@@ -33,6 +33,9 @@ struct OpSharding {
   /// The rule of `op` cut as its attribute `ppc.factors` says; uncut when there is none. Fails, with an error on the
   /// op, when the attribute names a factor or an axis that does not exist or cuts what cannot be cut.
   static FailureOr<OpSharding> read(Operation *op, GridAttr grid);
+  /// The rule of `op` cut so that its results are as its attribute `ppc.shardings` says. Fails, with an error on the
+  /// op, when no cut gives that.
+  static FailureOr<OpSharding> readStated(Operation *op, GridAttr grid);
   /// `{b = ["dp"]}`; empty when nothing is cut.
   DictionaryAttr attribute(MLIRContext *context) const;
 

@@ -93,6 +93,11 @@ LogicalResult CallTables::extract(ModuleOp module) {
       auto call = dyn_cast<ppcrt::CallOp>(op);
       if (!call)
         continue;
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+      if (!callee || callee->hasAttr(ppcrt::kRoutineAttr))
+        return call.emitOpError() << "calls @" << call.getCallee() << ", which is "
+                                  << (callee ? "the code of a routine" : "no function of the module")
+                                  << ": routines call bodies";
       addCall(call.getCalleeAttr().getAttr(), call.getNumOperands());
       mostOperands = std::max<int64_t>(mostOperands, call.getNumOperands());
       for (Value operand : call.getOperands()) {

@@ -117,7 +117,8 @@ Value KernelWriter::thread() {
   return NVVM::ThreadIdXOp::create(b, b.getI32Type(), range);
 }
 Value KernelWriter::block() {
-  auto range = LLVM::ConstantRangeAttr::get(op->getContext(), llvm::APInt(32, 0), llvm::APInt(32, kernel.blocks));
+  int64_t blocks = std::min(kernel.blocks, kMostBlocks); // more are refused when the kernel has been built
+  auto range = LLVM::ConstantRangeAttr::get(op->getContext(), llvm::APInt(32, 0), llvm::APInt(32, blocks));
   return NVVM::BlockIdXOp::create(b, b.getI32Type(), range);
 }
 

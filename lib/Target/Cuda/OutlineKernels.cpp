@@ -1,14 +1,17 @@
 // Loops of device functions -> launches of kernels. Equal kernels are there once.
 #include "ppc/Target/Cuda/ChipKernels.h"
 
+#include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
+#include "ppc/Support/Limits.h"
 #include "ppc/Transforms/Profile/Work.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/xxhash.h"
@@ -194,9 +197,14 @@ public:
     for (Operation &op : llvm::make_early_inc_range(function.front())) {
       if (!isKernelOp(&op))
         continue;
+      if (failed(checkSizes(&op)))
+        return failure();
       FailureOr<SmallVector<Kernel>> built = buildKernels(&op, kernels, "kernel_without_name");
       if (failed(built))
         return failure();
+      for (const Kernel &kernel : *built)
+        if (kernel.blocks < 1 || kernel.blocks > kMostBlocks)
+          return op.emitOpError() << "needs " << kernel.blocks << " blocks of threads, expected 1 to " << kMostBlocks;
       auto flops = double(workOf(&op).flops), parts = double(built->size());
       for (auto [number, kernel] : llvm::enumerate(*built))
         launch(op, kernel, number, int64_t(kernel.share < 0 ? flops / parts : flops * kernel.share));
@@ -212,6 +220,14 @@ public:
   }
 
 private:
+  LogicalResult checkSizes(Operation *op) {
+    for (Type type : op->getOperandTypes())
+      if (auto buffer = dyn_cast<MemRefType>(type); buffer && !isLegalShape(buffer.getShape()))
+        return op->emitOpError() << "works on " << type << ", expected no dimension of size zero and at most "
+                                 << limits::tensorElements << " elements";
+    return success();
+  }
+
   void launch(Operation &op, Kernel &kernel, size_t number, int64_t flops) {
     auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
     SmallVector<Use> uses;
@@ -309,7 +325,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
   StringRef getArgument() const override { return "ppc-outline-kernels"; }
   StringRef getDescription() const override { return "Loops of device functions become launches of kernels"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, ppcrt::PpcRtDialect, scf::SCFDialect>();
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
+                    ppcrt::PpcRtDialect, scf::SCFDialect>();
   }
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());

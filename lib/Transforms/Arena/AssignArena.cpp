@@ -28,7 +28,7 @@ LogicalResult addScratch(DeviceOp device, const SymbolTable &functions) {
   for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
     auto code = functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr());
     auto type = code && code.getNumArguments() ? dyn_cast<MemRefType>(code.getArgumentTypes().back()) : MemRefType();
-    if (!type || type.getRank() != 1 || !type.getElementType().isInteger(8))
+    if (!type || !type.hasStaticShape() || type.getRank() != 1 || !type.getElementType().isInteger(8))
       return routine.emitOpError() << "names code " << routine.getCodeAttr()
                                    << " without scratch as its last argument: run ppc-assign-offsets first";
     OpBuilder builder(routine);

@@ -48,7 +48,7 @@ Value EpilogueChain::value(unsigned number) const {
 bool EpilogueChain::takesEpilogue() const {
   ppcrt::GemmOp op = gemm;
   ArrayRef<int64_t> sizes = op.getSizes(), strides = op.getStrides();
-  Type in = tensorType(op.getA()).getElementType();
+  Type in = cast<ShapedType>(op.getA().getType()).getElementType();
   return op->getNumResults() == 1 && !op.getAccumulate() && op.getLoops().empty() &&
          op.getOut().getDefiningOp<tensor::EmptyOp>() && (in.isF32() || in.isBF16()) && sizes[0] > 1 && sizes[2] > 0 &&
          sizes[1] % kColumns == 0 && sizes[1] > 0 && strides[5] == 1 && strides[4] == sizes[1] &&

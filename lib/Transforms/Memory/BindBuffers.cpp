@@ -2,6 +2,7 @@
 // find out about them, in time that grows with the square of their length, follows from the order of the calls.
 #include "ppc/Transforms/Memory/Passes.h"
 
+#include "dialects/ppc/IR/FunctionAttrs.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -211,7 +212,8 @@ struct BindBuffersPass : impl::BindBuffersPassBase<BindBuffersPass> {
     SymbolTable symbols(getOperation());
     DenseMap<Type, func::FuncOp> copies;
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (isBindable(function) && failed(Binder(function, symbols, copies).run()))
+      if (isBindable(function) &&
+          (failed(verifyDestinations(function)) || failed(Binder(function, symbols, copies).run())))
         return signalPassFailure();
   }
 };

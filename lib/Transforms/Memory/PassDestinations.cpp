@@ -2,6 +2,7 @@
 // that bufferization finds the destinations already there and has nothing to allocate for results.
 #include "ppc/Transforms/Memory/Passes.h"
 
+#include "dialects/ppc/IR/FunctionAttrs.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -24,13 +25,11 @@ std::optional<unsigned> updatedArgument(func::FuncOp function, unsigned index) {
 /// Decides where each result goes, and appends the arguments for the new ones.
 FailureOr<Destinations> addArguments(func::FuncOp function) {
   Destinations destinations;
-  unsigned before = function.getNumArguments();
+  if (failed(verifyDestinations(function)))
+    return failure();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     Type type = function.getResultTypes()[i];
     if (std::optional<unsigned> updated = updatedArgument(function, i)) {
-      if (*updated >= before || function.getArgumentTypes()[*updated] != type)
-        return function.emitOpError() << "result " << i << " of type " << type << " cannot be written to argument "
-                                      << *updated;
       if (llvm::is_contained(destinations, *updated))
         return function.emitOpError() << "has two results for argument " << *updated;
       destinations.push_back(*updated);

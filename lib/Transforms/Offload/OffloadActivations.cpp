@@ -151,6 +151,9 @@ LogicalResult ActivationsOffload::addCopies(const SavedGroup &group) {
       all[microBatch].used.push_back(run);
     }
   }
+  for (auto &[microBatch, uses] : all)
+    if (uses.used.empty())
+      return uses.made->emitOpError() << "makes values of micro-batch " << microBatch << ", which nothing reads";
   DenseMap<int64_t, Uses *> atOut, onHost, atIn; // who has a slot
   for (auto &[microBatch, uses] : all) {
     Operation *behind = uses.made; // and what others wait for

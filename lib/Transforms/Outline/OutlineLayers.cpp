@@ -2,6 +2,7 @@
 // duplicate-function-elimination then merges, so that each kind of layer is compiled once.
 #include "ppc/Transforms/Outline/Passes.h"
 
+#include "dialects/ppc/IR/FunctionAttrs.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/IRMapping.h"
@@ -269,6 +270,8 @@ struct OutlineLayersPass : impl::OutlineLayersPassBase<OutlineLayersPass> {
         function.emitOpError("has several blocks; outlining needs one");
         return signalPassFailure();
       }
+      if (failed(verifyDestinations(function)))
+        return signalPassFailure();
       if (ppcrt::routineKindOf(function) != ppcrt::RoutineKind::Update)
         orderByLayer(function.front());
       splitScalarSums(function);

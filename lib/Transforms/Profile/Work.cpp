@@ -10,16 +10,17 @@
 
 namespace mlir::ppc {
 
+/// Nothing of sizes that only a run tells.
 static int64_t bytesOf(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
-  return type ? type.getNumElements() * type.getElementTypeBitWidth() / 8 : 0;
+  return type && type.hasStaticShape() ? type.getNumElements() * type.getElementTypeBitWidth() / 8 : 0;
 }
 
 static Work workOf(linalg::LinalgOp op) {
   Work work;
   int64_t turns = 1, operations = 0;
   for (int64_t size : op.getStaticLoopRanges())
-    turns *= size;
+    turns *= ShapedType::isDynamic(size) ? 0 : size;
   for (Operation &inner : op->getRegion(0).front())
     operations += isa_and_nonnull<arith::ArithDialect, math::MathDialect>(inner.getDialect()) &&
                   inner.getNumResults() == 1 && isa<FloatType>(inner.getResult(0).getType()) &&

@@ -94,11 +94,12 @@ LogicalResult ShardingPropagation::readBody() {
         same.emplace_back(value, result);
     } else if (op != function && !op->hasTrait<OpTrait::IsTerminator>()) {
       order.push_back(op);
-      FailureOr<OpSharding> sharding = OpSharding::read(op, grid);
+      bool isStated = op->hasAttr(attr::shardings) && !op->hasAttr(attr::factors) && !isa<ReshardOp>(op);
+      FailureOr<OpSharding> sharding = isStated ? OpSharding::readStated(op, grid) : OpSharding::read(op, grid);
       if (failed(sharding))
         return WalkResult::interrupt();
       shardings.try_emplace(op, std::move(*sharding));
-      if (op->hasAttr(attr::factors))
+      if (isStated || op->hasAttr(attr::factors))
         decided.insert(op);
     }
     return WalkResult::advance();

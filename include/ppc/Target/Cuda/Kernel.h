@@ -26,6 +26,9 @@ struct KernelTensorMap {
   SmallVector<int64_t> box;     // elements
 };
 
+/// That a GPU starts at once.
+inline constexpr int64_t kMostBlocks = 0x7fffffff;
+
 /// How a kernel is launched. All sizes are known when it is compiled.
 struct Kernel {
   std::string name;

@@ -66,7 +66,8 @@ def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
     dimension does not say stays replicated; all other values are open. The first to claim an axis keeps it: axes of
     arguments before those of computed values, operands before results, earlier before later; an axis cuts at most one
     factor of an op. A factor that needs replication is never cut. An op that has `ppc.factors` before, empty or not, is cut
-    as it says and in no other way.
+    as it says and in no other way; so is one that has `ppc.shardings`, in the way that gives its results these shardings. Where
+    there is none, that is an error.
 
     Requires: `ppc.plan` on the module; `ppc.sharding` on function arguments (`ppc-apply-plan` writes it; without it an
     argument is replicated).

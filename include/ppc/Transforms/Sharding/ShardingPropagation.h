@@ -51,7 +51,7 @@ private:
   DictionaryAttr activations;
   SmallVector<Operation *> order;
   DenseMap<Operation *, OpSharding> shardings;
-  DenseSet<Operation *> decided; ///< ops with `ppc.factors`: cut as they say
+  DenseSet<Operation *> decided; ///< ops with `ppc.factors` or `ppc.shardings`: cut as they say
   DenseMap<Value, SmallVector<AxisList>> axesOf;
   DenseSet<Value> closed;                    ///< arguments: what they say is all there is
   SmallVector<std::pair<Value, Value>> same; ///< yielded value and result of ppc.accumulate
