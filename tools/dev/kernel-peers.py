@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Machine code of others' kernels beside ours, made without a GPU: the tables of docs/performance/gpu-kernels.md, or that they are there.
+"""Machine code of others' kernels beside ours, made without a GPU: the tables of docs/performance/kernel-peers.txt, or that they are there.
 
     python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --tools
-    python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --build build/dev [--check docs/performance/gpu-kernels.md]
+    python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --build build/dev [--check docs/performance/kernel-peers.txt]
     ppc-bench kernels --nvdisasm build/dev/kernel-peers/bin/nvdisasm --arch sm_80 build/dev/kernel-peers/sm_80/liger-*.cubin
 
 --tools installs NVIDIA's disassembler from PyPI (5 MB) as bin/nvdisasm of the environment, and no more. Otherwise Triton and Liger's kernels are installed
