@@ -34,8 +34,9 @@ Layout toLayout(ShardingAttr sharding, GridAttr grid) {
 
 llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from, ShardingAttr to, GridAttr grid) {
   std::vector<LayoutAxis> axes = layoutAxes(grid);
-  return planReshard(axes, type.getShape(), std::max<int64_t>(1, type.getElementTypeBitWidth() / 8),
-                     toLayout(from, grid), toLayout(to, grid));
+  Type element = type.getElementType(); // an index has the width of a pointer
+  int64_t bytes = element.isIntOrFloat() ? std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8) : 8;
+  return planReshard(axes, type.getShape(), bytes, toLayout(from, grid), toLayout(to, grid));
 }
 
 llvm::Expected<const ReshardPlan *> ReshardPlans::find(RankedTensorType type, ShardingAttr from, ShardingAttr to) {

@@ -387,13 +387,17 @@ void StateBuilder::latentAttention() {
   matrix({heads, {latent.nopeHeadDim + latent.valueHeadDim}, {latent.keyValueRank}});
   matrix({{model.hidden}, heads, {1}, {latent.valueHeadDim}});
   if (const SparseIndex &index = model.index) { // counted for layers without one, too, which are few
-    replicated({{index.heads * index.headDim}, {latent.queryRank}});
-    replicated({{index.headDim}, {model.hidden}});
-    bias([&] {
-      replicated({{index.headDim}});
-      replicated({{index.headDim}});
-    });
-    replicated({{index.heads}, {model.hidden}});
+    // Their gradients are zero everywhere, so there are no sums.
+    auto frozen = [&](const CutShape &shape) {
+      isSummedBefore = true;
+      bias([&] { replicated(shape); });
+      isSummedBefore = false;
+    };
+    frozen({{index.heads * index.headDim}, {latent.queryRank}});
+    frozen({{index.headDim}, {model.hidden}});
+    frozen({{index.headDim}});
+    frozen({{index.headDim}});
+    frozen({{index.heads}, {model.hidden}});
   }
 }
 

@@ -122,7 +122,7 @@ TEST(WeightFilesTest, StackedPartsAndOtherNames) {
   EXPECT_EQ(loaded(other, manifest, 0, "E")[5], 8);
   tensors.pop_back();
   EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", tensorFile(tensors)}}), map),
-            "D: 1 tensor of the model is missing: body.rows.130.up");
+            "D: 1 tensor of the model is missing: body.rows.130.up; the files hold W, layer.*, rows.* (130)");
 }
 
 // Two names of one parameter, as a tied head has them, and one tensor that nobody reads.
@@ -243,12 +243,13 @@ TEST(WeightFilesTest, WhatDoesNotFitIsNamed) {
   auto single = [](const std::vector<Tensor> &tensors) {
     return makeFolder({{"model.safetensors", tensorFile(tensors)}});
   };
-  EXPECT_EQ(errorOfWeights(single({e})), "D: 1 tensor of the model is missing: W");
+  EXPECT_EQ(errorOfWeights(single({e})), "D: 1 tensor of the model is missing: W; the files hold E");
   EXPECT_EQ(errorOfWeights(single({e, w, {"X", {2}}})), "D: 1 tensor is not of the model: X");
   EXPECT_EQ(errorOfWeights(single({e, {"W", {hidden, vocabulary}}})),
             "D/model.safetensors: the tensor \"W\" has shape [12, 131], the model needs [131, 12]");
   EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", tensorFile({e, w}, "I32")}})),
-            "D/model.safetensors: the tensor \"E\" is of type I32; F32, F64, BF16 and F16 can be read");
+            "D/model.safetensors: the tensor \"E\" is of type I32; F32, F64, BF16 and F16 can be read, "
+            "and FP8, NVFP4 and INT4 with the scales that go with them");
   EXPECT_EQ(errorOfWeights(makeFolder({{"other", "x"}})),
             "D: the folder holds neither model.safetensors nor model.safetensors.index.json");
   EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", ""}})), "D/model.safetensors: the file is empty");

@@ -9,8 +9,9 @@ namespace mlir::ppc::test {
 
 using Random = std::mt19937_64;
 
-/// An error where a value inside of `root` is too large to be computed by the interpreter in a test.
-LogicalResult verifySizes(Operation *root);
+/// An error where a value inside of `root` has more elements than a test computes by the interpreter, or a tensor
+/// has a size that is not known.
+LogicalResult verifySizes(Operation *root, int64_t most = int64_t(1) << 18);
 /// Values for operand `number` of `op`.
 ReferenceTensor randomOperand(Operation *op, unsigned number, Random &random);
 SmallVector<ReferenceTensor> randomOperands(Operation *op, Random &random);

@@ -157,7 +157,7 @@ struct TestGradientsPass : PassWrapper<TestGradientsPass, OperationPass<func::Fu
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<func::FuncDialect>(); }
 
   void runOnOperation() override {
-    if (failed(verifySizes(getOperation())))
+    if (failed(verifySizes(getOperation(), int64_t(1) << 12)))
       return signalPassFailure();
     getOperation().walk([&](DifferentiableOpInterface op) {
       if (!op.noGradientReason().empty()) {

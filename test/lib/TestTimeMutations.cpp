@@ -1,5 +1,6 @@
 // Do the verifiers notice mistakes of time? Makes random ones in a program, executes the result in many random orders
 // to know whether the mistake matters, and asks the verifiers and the proof.
+#include "RandomOperands.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
 #include "TimeMutation.h"
@@ -277,6 +278,8 @@ void TestTimeMutationsPass::summarize() {
 }
 
 void TestTimeMutationsPass::runOnOperation() {
+  if (failed(verifySizes(getOperation())))
+    return signalPassFailure();
   if (std::string error = prepare(); !error.empty())
     return fail(error);
   for (auto [place, kind] : llvm::enumerate(timeMutationKinds())) {

@@ -33,6 +33,7 @@ NOT_RUN = {
     "needs a GPU": "test/Target/Cuda/gpu-check.test runs such commands on the stand-in",
     "needs mpirun": "test/Integration/mpi.test runs such commands where mpirun is installed",
     "downloads a framework": "the golden files in the tree are its result",
+    "needs a file of configurations": "what others publish is not in the tree; small ones of each case are in test/Integration/Reference",
 }
 
 BLOCK = re.compile(r"(?:<!--\s*(?:not run:\s*(?P<reason>.*?)|from:\s*(?P<source>.*?))\s*-->\s*\n)?^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S)

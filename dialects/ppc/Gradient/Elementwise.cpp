@@ -88,8 +88,12 @@ FailureOr<Value> GeluOp::buildGradient(OpBuilder &b, unsigned, ArrayRef<Value> d
 }
 Kept GeluOp::keptForGradient(unsigned) { return {getX()}; }
 
-// y = factor * x: dx = factor * dy
+// y = factor * x: dx = factor * dy; of nothing, zeros that no rank has to sum
 FailureOr<Value> ScaleOp::buildGradient(OpBuilder &b, unsigned, ArrayRef<Value> dy) {
+  if (getFactor().isZero()) {
+    RankedTensorType type = getType();
+    return ConstantOp::create(b, getLoc(), type, cast<ElementsAttr>(b.getZeroAttr(type))).getResult();
+  }
   return ScaleOp::create(b, getLoc(), dy[0], getFactorAttr()).getResult();
 }
 Kept ScaleOp::keptForGradient(unsigned) { return {}; }

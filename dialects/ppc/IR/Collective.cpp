@@ -68,12 +68,14 @@ bool AllGatherOp::canRotate() {
     return false;
   auto product = dyn_cast<MatmulOp>(*(*this)->user_begin());
   int64_t whole = getType().getDimSize(getDim()), block = tensorType(getX()).getDimSize(getDim());
-  if (!product || whole != block * groupSize(*this, getAxes(), whole, block))
+  // A product that is no legal op itself is verified behind this one.
+  if (!product || !llvm::all_of(product->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
+      whole != block * groupSize(*this, getAxes(), whole, block))
     return false;
   bool isLeft = product.getLhs() == getY();
   StringRef own = isLeft ? product.lhsLetters() : product.rhsLetters(),
             other = isLeft ? product.rhsLetters() : product.lhsLetters();
-  if (getDim() >= own.size()) // a product that is no legal op itself, which is verified behind this one
+  if (getDim() >= own.size())
     return false;
   char letter = own[getDim()];
   return !(other.contains(letter) && product.resultLetters().contains(letter));

@@ -325,8 +325,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
   StringRef getArgument() const override { return "ppc-outline-kernels"; }
   StringRef getDescription() const override { return "Loops of device functions become launches of kernels"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
-                    ppcrt::PpcRtDialect, scf::SCFDialect>();
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
+                    memref::MemRefDialect, ppcrt::PpcRtDialect, scf::SCFDialect>();
   }
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());

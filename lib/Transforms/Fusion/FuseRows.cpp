@@ -183,6 +183,14 @@ private:
   RegionChoice choice;
 };
 
+/// Whether the bytes that an op moves are known.
+static bool haveSizes(Operation &op) {
+  return llvm::all_of(op.getOperandTypes(), [](Type type) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    return !buffer || (buffer.hasStaticShape() && buffer.getElementType().isIntOrFloat());
+  });
+}
+
 struct FuseRowsPass : impl::FuseRowsPassBase<FuseRowsPass> {
   using FuseRowsPassBase::FuseRowsPassBase;
 
@@ -195,7 +203,8 @@ struct FuseRowsPass : impl::FuseRowsPassBase<FuseRowsPass> {
   void fuse(Block &block) {
     SmallVector<SmallVector<linalg::LinalgOp>> runs(1);
     for (Operation &op : block) {
-      if (auto loops = dyn_cast<linalg::LinalgOp>(op); loops && runs.back().size() < RegionChoice::kLongest)
+      if (auto loops = dyn_cast<linalg::LinalgOp>(op);
+          loops && haveSizes(op) && runs.back().size() < RegionChoice::kLongest)
         runs.back().push_back(loops);
       else if (!isBetween(&op))
         runs.emplace_back();
