@@ -113,7 +113,7 @@ def links(page):
 
 PAGE_NAME = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md\b")
 # Files that quote the pages of other projects.
-OTHERS_PAGES = ("test/Accuracy/measured/", "docs/performance/heldout.md")
+OTHERS_PAGES = ("test/Accuracy/measured/", "test/Accuracy/heldout/")
 
 
 def sources():

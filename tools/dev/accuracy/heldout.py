@@ -1,5 +1,5 @@
 """Published training steps that no constant was set with: test/Accuracy/heldout. Each file's columns are its source's own.
-docs/performance/heldout.md says where they are from, and what is assumed where a source says nothing."""
+README.md there says where they are from, and what is assumed where a source says nothing."""
 import os
 
 from .bridge import MODELS as BRIDGE_MODELS, hopper_options, waits
