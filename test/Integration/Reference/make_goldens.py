@@ -158,4 +158,5 @@ def main():
             make(name, arguments.build, scratch)
 
 
-main()
+if __name__ == "__main__":
+    main()

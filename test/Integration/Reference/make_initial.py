@@ -11,6 +11,7 @@ import os
 
 import torch
 import transformers
+from make_goldens import known_class, named_parameters
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SEEDS = 12
@@ -18,14 +19,13 @@ SEEDS = 12
 
 def values(fields):
     """{parameter: values of all seeds, [seed, ...]}, router biases included."""
-    drawn = collections.defaultdict(list)
+    drawn, fields = collections.defaultdict(list), known_class(fields)
     for seed in range(SEEDS):
         torch.manual_seed(seed)
         config = transformers.AutoConfig.for_model(fields["model_type"]).from_dict(dict(fields))
         model = getattr(transformers, fields["architectures"][0])(config).float()
-        biases = [(name, bias) for name, bias in model.named_buffers() if name.endswith("e_score_correction_bias")]
-        for name, value in [*model.named_parameters(), *biases]:
-            drawn["embed_out.weight" if fields["model_type"] == "gpt_neox" and name == "lm_head.weight" else name].append(value.detach().clone())
+        for name, value in named_parameters(model):
+            drawn[name].append(value.detach().clone())
     return {name: torch.stack(list_of) for name, list_of in drawn.items()}
 
 
