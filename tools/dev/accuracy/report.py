@@ -283,7 +283,8 @@ MISSES = """
 
 def markdown(report, tables):
     """docs/performance/accuracy.md."""
-    parts = [HEADER, "## Figures", "", report.markdown(), MISSES, "## Excluded rows", "", "| table | rows | why |", "|---|---:|---|"]
+    parts = [HEADER, "## Figures", "", report.markdown(), MISSES, "## Excluded rows", "", "| table | rows: why |", "|---|---|"]
     for name, rows in tables.items():
-        parts += [f"| {name} | {count} | {reason} |" for reason, count in exclusions(rows)]
+        if reasons := exclusions(rows):
+            parts.append(f"| {name} | " + "; ".join(f"{count}: {reason}" for reason, count in reasons) + " |")
     return "\n".join(parts) + "\n"
