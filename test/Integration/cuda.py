@@ -76,7 +76,7 @@ def configuration(scratch, family):
     folder = os.path.join(scratch, family)
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(HERE, "Reference/Cases", family + ".json")) as file:
-        config = {**json.load(file), "vocab_size": 131}
+        config = programs.with_fields(json.load(file), {"vocab_size": 131})
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file)
     return folder

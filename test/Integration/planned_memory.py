@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import programs
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE, RECOMPUTED, OFFLOADED, EXPERTS = 0.03, 0.08, 0.04, 0.10
 LIBRARIES = 16e6  # of every program (lib/Cluster/Devices/x86-64.yaml, framework_memory)
@@ -41,16 +43,22 @@ SCHEDULES_APART = ["zb1p --offload activations", "dualpipev --offload activation
 WIDE = {"hidden_size": 256, "intermediate_size": 640, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4,
         "n_embd": 256, "n_layer": 3, "n_head": 8, "n_positions": 256, "max_position_embeddings": 256, "vocab_size": 2048,
         "moe_intermediate_size": 128, "shared_expert_intermediate_size": 256, "head_dim": 32, "kv_lora_rank": 64, "q_lora_rank": 96,
-        "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32}
+        "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32,
+        "qk_head_dim": 48, "index_head_dim": 32, "index_topk": 256,
+        "num_nextn_predict_layers": 0}  # which are planned, and no program has
 
 
 def widened(family):
     with open(os.path.join(HERE, "Reference/Cases", family + ".json")) as file:
         config = json.load(file)
-    wide = {key: WIDE[key] for key in WIDE if key in config}
-    if "kv_lora_rank" in config:  # a key for each head
+    text = config.get("text_config", config)
+    wide = {key: WIDE[key] for key in WIDE if key in text}
+    for key in ("indexer_types", "mlp_layer_types"):  # by layer
+        if key in text:
+            wide[key] = text[key][:WIDE["num_hidden_layers"]]
+    if "kv_lora_rank" in text:  # a key for each head
         wide["num_key_value_heads"] = wide["num_attention_heads"]
-    return {**config, **wide}
+    return programs.with_fields(config, wide)
 
 
 def memory(compiler, config, options):
@@ -104,7 +112,7 @@ def main():
             path = os.path.join(scratch, family + ".json")
             with open(path, "w") as file:
                 json.dump(config, file)
-            experts = any(key in config for key in ("num_experts", "num_local_experts", "kv_lora_rank"))
+            experts = any(key in config.get("text_config", config) for key in ("num_experts", "num_local_experts", "kv_lora_rank"))
             for precision in ("f32", "bf16"):
                 for layout in LAYOUTS:
                     if experts and "--cp" in layout:

@@ -24,7 +24,7 @@ SHAPE = ["--seq-len", "16", "--global-batch", "8", "--ranks", "1", "--micro-batc
 
 def losses(build, scratch, family, precision):
     with open(os.path.join(HERE, "Reference/Cases", family + ".json")) as file:
-        config = {**json.load(file), "vocab_size": 131}
+        config = programs.with_fields(json.load(file), {"vocab_size": 131})
     folder = os.path.join(scratch, family + "-" + precision)
     os.mkdir(folder)
     with open(os.path.join(folder, "config.json"), "w") as file:

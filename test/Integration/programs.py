@@ -105,6 +105,13 @@ def compile_model(build, model, options, output, optimize=0):
     return output
 
 
+def with_fields(config, fields):
+    """A configuration with other fields of its text part, which files of several parts have in an object of its own."""
+    if "text_config" in config:
+        return {**config, "text_config": {**config["text_config"], **fields}}
+    return {**config, **fields}
+
+
 def train(program, data, steps, flags=(), **options):
     """Trains; `flags` are given as they are, an option `save_parameters` becomes --save-parameters. Returns the lines of --log as dictionaries."""
     log = program + ".jsonl"

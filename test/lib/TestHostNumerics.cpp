@@ -145,7 +145,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
   }
 
   void runOnOperation() override {
-    if (failed(verifySizes(this->getOperation())))
+    if (failed(verifySizes(this->getOperation(), int64_t(1) << 22)))
       return this->signalPassFailure();
     // Collectives of the interpreter and of the compiler ask the plan for group sizes only when blocks are padded.
     auto program = compile();
