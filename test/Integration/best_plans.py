@@ -4,7 +4,7 @@
     best_plans.py --build BUILD [--against TABLE] [--write TABLE] [--compile host|cuda|both] [NAME...]
 
 Plans for four nodes of eight H100, 128 for models above 100 billion parameters, by `ppc-plan` without a --target: whatever it can price. A row says
-the predicted step time and memory of a device, and the layout. --against compares with a kept table (Inputs/best-plans.csv) and
+the step time by formulas, the memory of a device, and the layout. --against compares with a kept table (Inputs/best-plans.csv) and
 fails where a step is predicted slower than there by more than 0.1 %. --compile gives the plan of every row to ppc-compile at full
 size, with the proof, and says what became of it; plans that are the same layout are compiled once. Dropout is turned off, which programs do not
 have.
@@ -56,7 +56,7 @@ def best(arguments, name, config, model, pin):
     if done.returncode:
         return {"model": name, "pin": pin, "step_s": "", "memory_GiB": "", "layout": refusal(done.stderr)}
     plan = json.loads(done.stdout)["plans"][0]
-    return {"model": name, "pin": pin, "step_s": f"{plan['step_time_s']:.4f}",
+    return {"model": name, "pin": pin, "step_s": f"{plan['formulas_step_time_s']:.4f}",
             "memory_GiB": f"{plan['peak_memory_bytes'] / 2**30:.2f}", "layout": plan["summary"]}
 
 
