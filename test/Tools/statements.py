@@ -12,8 +12,8 @@ import sys
 import tempfile
 
 FAMILIES = {  # architecture: what pages call it
-    "BloomForCausalLM": "BLOOM", "DeepseekV3ForCausalLM": "DeepSeek-V3", "GPT2LMHeadModel": "GPT-2", "GPTNeoXForCausalLM": "GPT-NeoX",
-    "GemmaForCausalLM": "Gemma", "LlamaForCausalLM": "LLaMA", "MistralForCausalLM": "Mistral", "MixtralForCausalLM": "Mixtral",
+    "BloomForCausalLM": "BLOOM", "DeepseekV32ForCausalLM": "DeepSeek-V3.2", "DeepseekV3ForCausalLM": "DeepSeek-V3", "GPT2LMHeadModel": "GPT-2", "GPTNeoXForCausalLM": "GPT-NeoX",
+    "GemmaForCausalLM": "Gemma", "GlmMoeDsaForCausalLM": "GLM-5", "Phi3ForCausalLM": "Phi-4", "SeedOssForCausalLM": "Seed-OSS", "LlamaForCausalLM": "LLaMA", "MistralForCausalLM": "Mistral", "MixtralForCausalLM": "Mixtral",
     "Qwen2ForCausalLM": "Qwen2", "Qwen2MoeForCausalLM": "Qwen2-MoE", "Qwen3ForCausalLM": "Qwen3", "Qwen3MoeForCausalLM": "Qwen3-MoE",
 }
 SOURCE = sys.argv[1]
