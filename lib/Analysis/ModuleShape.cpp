@@ -60,7 +60,7 @@ template <typename Shape, typename Visit> static void forEachField(Shape &shape,
   visit("normalizes_top_k", shape.moe.normalizesTopK);
   visit("shared_gate", shape.moe.sharedGate);
   visit("score_bias", shape.moe.scoreBias);
-  visit("prediction_layers", shape.predictionLayers);
+  // No program has prediction layers.
 }
 
 namespace {

@@ -206,11 +206,11 @@ UnlikeBytes mlir::ppc::unlikeBytes(const PricingContext &context, const ChunkCos
   auto numberOf = [&](const std::array<int64_t, layerKinds> &counts, LayerKind first, LayerKind last) {
     return double(std::accumulate(&counts[int(first)], &counts[int(last)] + 1, int64_t(0)));
   };
-  double dense = numberOf(chunk.count, LayerKind::Dense, LayerKind::DenseWindow) -
-                 numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::DenseWindow);
+  double dense = numberOf(chunk.count, LayerKind::Dense, LayerKind::DenseIndex) -
+                 numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::DenseIndex);
   double heads = numberOf(chunk.count, LayerKind::Head, LayerKind::Head),
-         layers = numberOf(chunk.count, LayerKind::Dense, LayerKind::ExpertWindow),
-         again = numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::ExpertWindow);
+         layers = numberOf(chunk.count, LayerKind::Dense, LayerKind::ExpertIndex),
+         again = numberOf(chunk.recomputed, LayerKind::Dense, LayerKind::ExpertIndex);
   bool isFirst = chunk.count[int(LayerKind::Embedding)] > 0;
   double logits = heads * sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tensorColumns());
   UnlikeBytes result;

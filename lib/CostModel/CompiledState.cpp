@@ -82,6 +82,7 @@ public:
   }
   void attention();
   void latentAttention();
+  void index();
   void feedForward(int64_t inner);
   void experts();
   void table(bool isRounded);
@@ -94,6 +95,7 @@ private:
   void addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
   void addOverDepth(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim);
   void addOverCopies(const CutShape &shape, unsigned cutDim, Summed summed, bool ofExperts, bool isEachCut);
+  bool dividesStored(const CutShape &shape, unsigned cutDim, int64_t ranks, int64_t parameterRanks) const;
   /// Tensor-parallel ranks whose parts are summed.
   int64_t summedRanks(Summed summed) const {
     return summed == Summed::Tensor        ? tp
@@ -170,7 +172,8 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     axes |= (shards > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
   ++sizes.tensorsCutOver[axes];
   ParameterGathers &gathers = ofExperts ? sizes.gathersOfExperts : sizes.gathers;
-  const bool isStoredCut = isCut && parameterRanks > 1;
+  const bool divides = !isCut || dividesStored(shape, *dim, ranks, parameterRanks),
+             isStoredCut = isCut && parameterRanks > 1 && (divides || !rounded); // rounded, it is gathered once
   if (isStoredCut) {
     const int64_t all = parameterBlock * parameterRanks;
     (rounded ? gathers.forwardRounded : gathers.forward) += all;
@@ -179,13 +182,40 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     if (!ofForwardAlone)
       (rounded ? gathers.backwardRounded : gathers.backward) += all;
   }
-  if (isCut && parameterRanks < ranks) // once per step
+  if (!divides) {
+    (rounded ? gathers.roundedByAll : gathers.updatedByAll) += block * ranks;
+    gathers.readByUpdate += rounded ? 0 : parameterBlock * parameterRanks;
+  } else if (isCut && parameterRanks < ranks) { // once per step
     (rounded ? gathers.rounded : gathers.updated) += block * (ranks / parameterRanks);
+  }
   sizes.parameters += rounded ? block : isStoredCut ? parameterBlock : whole;
   sizes.states += 2 * block;
   sizes.gradients += gradientRanks == ranks && isEachCut ? block : gradientBlock + (isCut ? block : 0);
   if (rounded)
     sizes.prepared += isStoredCut ? parameterBlock : whole;
+}
+
+/// Whether the blocks that the update makes are slices of the stored ones to the reshard planner.
+bool StateBuilder::dividesStored(const CutShape &shape, unsigned cutDim, int64_t ranks, int64_t parameterRanks) const {
+  if (parameterRanks == 1 || parameterRanks == ranks)
+    return true;
+  enum { Outer, Stored }; // behind them the axes that cut dimensions
+  llvm::SmallVector<LayoutAxis, 5> grid = {{"outer", ranks / parameterRanks}, {"stored", parameterRanks}};
+  llvm::SmallVector<int64_t, 5> extents;
+  Layout stored;
+  for (const CutDimension &dim : shape) {
+    extents.push_back(dim.extent);
+    stored.dims.emplace_back();
+    if (dim.parts > 1) {
+      stored.dims.back().push_back(int(grid.size()));
+      grid.push_back({"cut", dim.parts});
+    }
+  }
+  stored.dims[cutDim].push_back(Stored);
+  Layout updated = stored;
+  updated.dims[cutDim].push_back(Outer);
+  return llvm::all_of(llvm::cantFail(planReshard(grid, extents, 4, stored, updated)).steps,
+                      [](const ReshardStep &step) { return step.kind == ReshardKind::Slice; });
 }
 
 /// The collectives that the reshard planner makes between two layouts of a tensor: kind, axes of `grid`, and elements
@@ -386,19 +416,21 @@ void StateBuilder::latentAttention() {
   replicated({{latent.keyValueRank}});
   matrix({heads, {latent.nopeHeadDim + latent.valueHeadDim}, {latent.keyValueRank}});
   matrix({{model.hidden}, heads, {1}, {latent.valueHeadDim}});
-  if (const SparseIndex &index = model.index) { // counted for layers without one, too, which are few
-    // Their gradients are zero everywhere, so there are no sums.
-    auto frozen = [&](const CutShape &shape) {
-      isSummedBefore = true;
-      bias([&] { replicated(shape); });
-      isSummedBefore = false;
-    };
-    frozen({{index.heads * index.headDim}, {latent.queryRank}});
-    frozen({{index.headDim}, {model.hidden}});
-    frozen({{index.headDim}});
-    frozen({{index.headDim}});
-    frozen({{index.heads}, {model.hidden}});
-  }
+}
+
+/// Their gradients are zero everywhere, so there are no sums.
+void StateBuilder::index() {
+  const SparseIndex &index = model.index;
+  auto frozen = [&](const CutShape &shape) {
+    isSummedBefore = true;
+    bias([&] { replicated(shape); });
+    isSummedBefore = false;
+  };
+  frozen({{index.heads * index.headDim}, {model.latent.queryRank}});
+  frozen({{index.headDim}, {model.hidden}});
+  frozen({{index.headDim}});
+  frozen({{index.headDim}});
+  frozen({{index.heads}, {model.hidden}});
 }
 
 void StateBuilder::feedForward(int64_t inner) {
@@ -456,8 +488,10 @@ StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kin
   default:
     build.norm();
     build.attention();
+    if (hasIndex(kind))
+      build.index();
     build.norm();
-    if (kind == LayerKind::Expert || kind == LayerKind::ExpertWindow)
+    if (hasExperts(kind))
       build.experts();
     else
       build.feedForward(model.ffn);

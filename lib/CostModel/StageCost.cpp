@@ -10,14 +10,23 @@
 using namespace mlir::ppc;
 
 LayerKind mlir::ppc::layerKind(const ModelShape &model, int64_t layer) {
-  if (model.hasExperts(layer))
-    return model.hasWindow(layer) ? LayerKind::ExpertWindow : LayerKind::Expert;
-  return model.hasWindow(layer) ? LayerKind::DenseWindow : LayerKind::Dense;
+  const bool experts = model.hasExperts(layer);
+  if (model.hasIndex(layer)) // of latent attention, which has no window
+    return experts ? LayerKind::ExpertIndex : LayerKind::DenseIndex;
+  if (model.hasWindow(layer))
+    return experts ? LayerKind::ExpertWindow : LayerKind::DenseWindow;
+  return experts ? LayerKind::Expert : LayerKind::Dense;
 }
 
 llvm::StringRef mlir::ppc::layerKindName(int kind) {
-  static constexpr llvm::StringRef names[] = {
-      "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head"};
+  static constexpr llvm::StringRef names[layerKinds] = {"embedding",
+                                                        "layer",
+                                                        "layer with window",
+                                                        "layer with index",
+                                                        "expert layer",
+                                                        "expert layer with window",
+                                                        "expert layer with index",
+                                                        "head"};
   return names[kind];
 }
 
@@ -197,7 +206,7 @@ static std::array<int64_t, layerKinds> layersByKind(const ModelShape &model) {
     int64_t &first = layers[int(layerKind(model, layer))];
     if (first < 0)
       first = layer;
-    if (!model.moe && !model.slidingWindow)
+    if (model.hasAlikeLayers())
       break;
   }
   return layers;
@@ -217,9 +226,7 @@ LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
 
 LayerTotals mlir::ppc::totalPrograms(const PricingContext &context, const LayerTotals *alike) {
   LayerTotals result;
-  auto isAlike = [&](LayerKind kind) {
-    return alike && kind != LayerKind::Expert && kind != LayerKind::ExpertWindow && alike->present[int(kind)];
-  };
+  auto isAlike = [&](LayerKind kind) { return alike && !hasExperts(kind) && alike->present[int(kind)]; };
   auto set = [&](LayerKind kind, llvm::function_ref<LayerProgram()> build) {
     result.sums[int(kind)] = isAlike(kind) ? alike->sums[int(kind)] : sumUp(build(), context.stack);
     result.present[int(kind)] = true;
@@ -340,7 +347,7 @@ std::vector<ChunkLayers> mlir::ppc::listChunks(llvm::ArrayRef<int64_t> counts) {
 /// Layers of [begin, end), by kind.
 static std::array<int64_t, layerKinds> countKinds(const ModelShape &model, int64_t begin, int64_t end) {
   std::array<int64_t, layerKinds> counts{};
-  if (!model.moe && !model.slidingWindow) { // all alike
+  if (model.hasAlikeLayers()) {
     counts[int(layerKind(model, begin))] = std::max<int64_t>(0, end - begin);
     return counts;
   }

@@ -204,7 +204,7 @@ static std::vector<int64_t> cutBalanced(const PricingContext &context, const Lay
   const ModelShape &model = context.model;
   std::array<double, layerKinds> times = cutTimes(totals, context.layout.recompute);
   std::vector<double> ends(model.layers + 1, 0);
-  bool alike = !model.moe && !model.slidingWindow;
+  bool alike = model.hasAlikeLayers();
   for (int64_t layer = 0; layer < model.layers; ++layer)
     ends[layer + 1] = ends[layer] + times[int(layerKind(model, alike ? 0 : layer))];
   double head = times[int(LayerKind::Head)];

@@ -142,20 +142,23 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   addSums(sizes.each, LedgerPhase::WeightGradient, microBatches);
   add(TransferKind::AllReduce, MemberSet(layout.dp, layout.tp * layout.cp), sizes.each.reducedBefore, microBatches,
       LedgerPhase::Backward);
-  auto addGathers = [&](const MemberSet &once, const MemberSet &members, const ParameterGathers &gathers) {
-    auto gather = [&](double elements, int64_t calls, LedgerPhase phase, int64_t bits) {
-      bool isOnce = phase == LedgerPhase::Update || phase == LedgerPhase::Prepare;
-      add(TransferKind::AllGather, isOnce ? once : members, elements, calls, phase, bits);
+  auto addGathers = [&](const MemberSet &all, const MemberSet &members, const ParameterGathers &gathers) {
+    const MemberSet &once = parameters > 1 ? outer : all;
+    auto gather = [&](const MemberSet &over, double elements, int64_t calls, LedgerPhase phase, int64_t bits) {
+      add(TransferKind::AllGather, over, elements, calls, phase, bits);
     };
-    gather(gathers.updated, 1, LedgerPhase::Update, 32);
-    gather(gathers.rounded, 1, LedgerPhase::Prepare, 16);
-    gather(gathers.forward, microBatches, LedgerPhase::Forward, 32);
-    gather(gathers.forwardRounded, microBatches, LedgerPhase::Forward, 16);
-    gather(gathers.backward, microBatches, LedgerPhase::Backward, 32);
-    gather(gathers.backwardRounded, microBatches, LedgerPhase::Backward, 16);
+    gather(once, gathers.updated, 1, LedgerPhase::Update, 32);
+    gather(once, gathers.rounded, 1, LedgerPhase::Prepare, 16);
+    gather(members, gathers.readByUpdate, 1, LedgerPhase::Update, 32);
+    gather(all, gathers.updatedByAll, 1, LedgerPhase::Update, 32);
+    gather(all, gathers.roundedByAll, 1, LedgerPhase::Prepare, 16);
+    gather(members, gathers.forward, microBatches, LedgerPhase::Forward, 32);
+    gather(members, gathers.forwardRounded, microBatches, LedgerPhase::Forward, 16);
+    gather(members, gathers.backward, microBatches, LedgerPhase::Backward, 32);
+    gather(members, gathers.backwardRounded, microBatches, LedgerPhase::Backward, 16);
   };
-  addGathers(parameters > 1 ? outer : shards, stored, sizes.gathers);
-  addGathers(parameters > 1 ? outer : shardsAlike, storedAlike, sizes.gathersOfExperts);
+  addGathers(shards, stored, sizes.gathers);
+  addGathers(shardsAlike, storedAlike, sizes.gathersOfExperts);
   int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
   if (state.copies > 1) // of what each has summed over its ranks

@@ -1,5 +1,6 @@
 #include "ppc/Reporting/ModelDescription.h"
 
+#include "ppc/CostModel/StageCost.h"
 #include "ppc/Reporting/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -40,15 +41,13 @@ ModelDescription mlir::ppc::describeModel(const PricingContext &context) {
   result.master = Bytes(mixed ? total * context.stack.masterBytes : 0);
   result.moments = Bytes(total * context.stack.momentBytes);
 
-  // Layers of one kind once: with experts or without, with a window or without.
-  std::map<std::pair<bool, bool>, std::pair<int64_t, int64_t>> kinds; // first layer, how many
+  std::map<LayerKind, std::pair<int64_t, int64_t>> kinds; // first layer, how many
   for (int64_t layer = 0; layer < model.layers; ++layer)
-    ++kinds.try_emplace({model.hasExperts(layer), model.hasWindow(layer)}, layer, 0).first->second.second;
+    ++kinds.try_emplace(layerKind(model, layer), layer, 0).first->second.second;
   result.activations.push_back(activationsOf("embedding", 1, buildEmbedding(context)));
   for (auto &[kind, layers] : kinds)
     result.activations.push_back(
-        activationsOf((kind.first ? "expert layer" : "layer") + llvm::Twine(kind.second ? " with window" : "").str(),
-                      layers.second, buildLayer(context, layers.first)));
+        activationsOf(layerKindName(int(kind)).str(), layers.second, buildLayer(context, layers.first)));
   result.activations.push_back(activationsOf("head and loss", 1, buildHead(context)));
   for (LayerActivations &ends : {std::ref(result.activations.front()), std::ref(result.activations.back())})
     ends.selective = ends.full = ends.none; // only layers are recomputed

@@ -49,9 +49,7 @@ SHARDED_CASES = ["--dp 4 --zero 2 --gradient-group 2 --micro-batch 1", "--dp 4 -
                  "--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zero 3 --pp 2 --micro-batch 1 --schedule zb1p",
                  "--dp 3 --zero 3 --tp 2 --micro-batch 1 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-rows 2 --sp=on --micro-batch 1"]
 # Of the cases above those in which something is known to differ (docs/internals/Ledger.md): run where a name selects them.
-HYBRID, TENSORS = SHARDED_CASES[5], SHARDED_CASES[2]
-KNOWN = {*((model, HYBRID) for model in ("bloom", "gemma", "qwen2", "tied", "deepseek-v3")), ("deepseek-v3", TENSORS), ("rope-scaling", TENSORS),
-         ("deepseek-v3", SHARDED_CASES[4]), ("gpt-neox", SHARDED_CASES[3])}
+KNOWN = {*((model, SHARDED_CASES[5]) for model in ("bloom", "gemma", "qwen2", "tied")), ("gpt-neox", SHARDED_CASES[3])}
 
 # Of models with experts besides.
 EXPERT_CASES = ["--dp 2 --tp 2 --ep 2 --micro-batch 2 --zero 1", "--dp 4 --ep 4 --micro-batch 1 --recompute full",
@@ -103,9 +101,10 @@ def sharding_groups(command):
     # Ranks that share a copy of what is cut, all of them or those with the same experts; the others; both together.
     tensor = ranks // data // batches
     sets = {(ranks, 1)}
+    # Also with the tensor-parallel ranks that have met other parts of a sequence.
     for shards in (data * batches // copies, data * batches // copies // outer):
         sets |= {(shards, tensor), (shards // sharing, tensor * sharing), (data * batches // shards, tensor * shards),
-                 (data * batches, tensor), (data * batches // sharing, tensor * sharing)}
+                 (data * batches, tensor), (data * batches // sharing, tensor * sharing), (shards * tensor, 1)}
     return tuple(f"{size}x{stride}" for size, stride in sets)
 
 

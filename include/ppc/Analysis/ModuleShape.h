@@ -7,7 +7,8 @@
 
 namespace mlir::ppc {
 
-/// Writes `ppc.shape` on the module: one entry for each size that is not the default of ModelShape.
+/// Writes `ppc.shape` on the module: one entry for each size that is not the default of ModelShape, but for prediction
+/// layers, which importers leave out of the program.
 void recordModelShape(ModuleOp module, const ModelShape &shape);
 
 /// The recorded sizes, or those that the arguments of the one function name in `ppc.dims` (hidden, ffn, vocab,

@@ -142,14 +142,16 @@ struct GradientSums {
 
 /// Elements of parameters, all blocks, that are all-gathered: in f32 after the update, or rounded before the first
 /// micro-batch; with ZeRO-3 for forward and for backward of each micro-batch, in f32 and rounded. `again`: in f32, by
-/// backward where a layer is computed again, besides.
+/// backward where a layer is computed again, besides. Where ranks store blocks that the update's do not divide, the
+/// update reads what those with other blocks store, and gathers its results over all that share a copy.
 struct ParameterGathers {
-  double updated = 0, rounded = 0;
+  double updated = 0, rounded = 0, readByUpdate = 0, updatedByAll = 0, roundedByAll = 0;
   double forward = 0, forwardRounded = 0, backward = 0, backwardRounded = 0, again = 0;
 
   ParameterGathers &add(const ParameterGathers &other, double times) {
     for (double ParameterGathers::*size :
-         {&ParameterGathers::updated, &ParameterGathers::rounded, &ParameterGathers::forward,
+         {&ParameterGathers::updated, &ParameterGathers::rounded, &ParameterGathers::readByUpdate,
+          &ParameterGathers::updatedByAll, &ParameterGathers::roundedByAll, &ParameterGathers::forward,
           &ParameterGathers::forwardRounded, &ParameterGathers::backward, &ParameterGathers::backwardRounded,
           &ParameterGathers::again})
       this->*size += times * (other.*size);

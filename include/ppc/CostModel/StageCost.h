@@ -11,10 +11,12 @@
 namespace mlir::ppc {
 
 /// What layers of a model differ by. One of each kind is priced.
-enum class LayerKind { Embedding, Dense, DenseWindow, Expert, ExpertWindow, Head };
+enum class LayerKind { Embedding, Dense, DenseWindow, DenseIndex, Expert, ExpertWindow, ExpertIndex, Head };
 constexpr int layerKinds = int(LayerKind::Head) + 1;
 LayerKind layerKind(const ModelShape &model, int64_t layer);
-/// "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head".
+constexpr bool hasExperts(LayerKind kind) { return kind >= LayerKind::Expert && kind <= LayerKind::ExpertIndex; }
+constexpr bool hasIndex(LayerKind kind) { return kind == LayerKind::DenseIndex || kind == LayerKind::ExpertIndex; }
+/// "embedding", "layer", "layer with window", "layer with index", the same three of an "expert layer", "head".
 llvm::StringRef layerKindName(int kind);
 
 /// What pricing asks of a layer's program, summed over its ops once for all layouts that share it: all that it asks, so

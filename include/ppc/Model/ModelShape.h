@@ -93,6 +93,8 @@ struct ModelShape {
   bool hasIndex(int64_t layer) const {
     return index && std::max<int64_t>(layer - index.first + 1, 0) % index.every == 0;
   }
+  /// No layer differs from another in what hasExperts, hasIndex and hasWindow say.
+  bool hasAlikeLayers() const { return !moe && !index && slidingWindow == 0; }
   bool hasWindow(int64_t layer) const { return slidingWindow > 0 && layer % slidingWindowEvery == 0; }
   int64_t queryHeadDim() const { return latent ? latent.nopeHeadDim + latent.ropeHeadDim : headDim; }
   int64_t valueHeadDim() const { return latent ? latent.valueHeadDim : headDim; }

@@ -89,7 +89,7 @@ GridExpander::KeyBound GridExpander::boundFamily(const PlanSpace &space, const P
   return leastOfMicroBatches(layout, [&](const PricingContext &context) {
     std::array<int64_t, layerKinds> others = kinds;
     KeyBound experts{0, infinity};
-    for (LayerKind kind : {LayerKind::Expert, LayerKind::ExpertWindow}) {
+    for (LayerKind kind : {LayerKind::Expert, LayerKind::ExpertWindow, LayerKind::ExpertIndex}) {
       int64_t count = std::exchange(others[int(kind)], 0), layer = 0;
       if (!count)
         continue;

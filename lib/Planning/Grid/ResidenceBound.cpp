@@ -21,8 +21,6 @@ double ResidenceTerms::recompute(double saving) const {
   return root < 0 ? infinity : std::min(layers, (half - std::sqrt(root)) / layerChain) * seconds;
 }
 
-static bool hasAlikeLayers(const ModelShape &model) { return !model.moe && !model.slidingWindow; }
-
 ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPrices &prices, bool split,
                                        bool canRecompute) {
   const ModelShape &model = request.model;
@@ -41,7 +39,7 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
   double behind = chainOf(prices(LayerKind::Head, false));
   addEnd(LayerKind::Head, behind);
   double count = double(model.layers);
-  if (hasAlikeLayers(model)) {
+  if (model.hasAlikeLayers()) {
     LayerKind kind = layerKind(model, 0);
     const LayerPrice &price = prices(kind, false), &again = prices(kind, true);
     double chain = chainOf(price), residence = count * behind + chain * count * (count + 1) / 2;
@@ -184,7 +182,7 @@ PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &sc
     return floor;
   }
   // Devices wait for the stages before their first one: no fewer layers than are too many for those behind.
-  if (!terms.evenCut || !hasAlikeLayers(model) || stages > double(model.layers))
+  if (!terms.evenCut || !model.hasAlikeLayers() || stages > double(model.layers))
     return floor;
   LayerKind kind = layerKind(model, 0);
   const LayerPrice &layer = prices(kind, false);

@@ -78,7 +78,7 @@ llvm::SmallVector<int64_t, 4> StageFitter::rangeEnds(const StageGroup &group, co
   int64_t all = recomputable(group);
   llvm::SmallVector<int64_t, 4> ends{0};
   const ModelShape &model = context.model;
-  if (!model.moe && !model.slidingWindow) {
+  if (model.hasAlikeLayers()) {
     if (all)
       ends.push_back(all);
     return ends;
@@ -296,7 +296,7 @@ bool StageFitter::moveLayers(llvm::ArrayRef<int64_t> cut, StageFit &fit) {
 
 bool StageFitter::holdsWithin(llvm::ArrayRef<int64_t> cut, double limit, bool descends) {
   const ModelShape &model = context.model;
-  if (model.moe || model.slidingWindow || model.predictionLayers)
+  if (!model.hasAlikeLayers() || model.predictionLayers)
     return true;
   StageFit fit;
   setCut(cut, fit);

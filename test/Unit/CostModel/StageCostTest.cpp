@@ -254,3 +254,34 @@ TEST(StageCost, AttentionIsTheBestThatStackAndDeviceHave) {
   stack.attention = AttentionKernel::FusedSoftmax;
   EXPECT_EQ(defaultAttention(hopper, stack), AttentionKernel::FusedSoftmax);
 }
+
+// Experts and an index branch begin at layers of their own and come at distances of their own.
+TEST(StageCost, LayersAreOfTheKindOfTheirParts) {
+  StageCase test;
+  ModelShape &model = test.model;
+  model.layers = 12;
+  model.kvHeads = model.heads;
+  model.latent = {1536, 512, 128, 64, 128};
+  model.moe.experts = 16;
+  model.moe.topK = 2;
+  model.moe.ffn = 1024;
+  model.moe.firstLayer = 5;
+  model.index.topK = 2048;
+  model.index.heads = 32;
+  model.index.headDim = 128;
+  model.index.first = 3;
+  model.index.every = 4;
+  ASSERT_FALSE(bool(verifyModelShape(model)));
+  PricingContext context(model, test.job, test.cluster, test.layout, test.stack);
+  LayerPrograms programs = buildPrograms(context);
+  std::array<int64_t, layerKinds> counts{};
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    const LayerKind kind = layerKind(model, layer);
+    ++counts[int(kind)];
+    EXPECT_EQ(hasIndex(kind), model.hasIndex(layer)) << layer;
+    EXPECT_EQ(hasExperts(kind), model.hasExperts(layer)) << layer;
+    EXPECT_TRUE(programs.present[int(kind)]) << layer;
+  }
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::DenseIndex, LayerKind::Expert, LayerKind::ExpertIndex})
+    EXPECT_GT(counts[int(kind)], 0) << layerKindName(int(kind)).str();
+}
