@@ -480,11 +480,20 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
   residual("feed-forward residual");
 }
 
+/// Of the layer's index branch, which every rank holds whole. It computes nothing where it would choose all keys.
+static double indexParameters(const ModelShape &model, int64_t layer) {
+  ModelShape without = model;
+  without.index = {};
+  return double(countLayerParameters(model, layer).total - countLayerParameters(without, layer).total);
+}
+
 LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer) {
   LayerProgram program;
   program.recomputeStopsEarly = context.stack.recomputeStopsEarly;
   TransformerLayer build(context, program);
   build.attentionBlock(layer);
+  if (context.model.hasIndex(layer))
+    program.parameters += indexParameters(context.model, layer);
   if (context.model.hasExperts(layer))
     build.expertBlock();
   else

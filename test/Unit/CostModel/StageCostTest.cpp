@@ -256,7 +256,7 @@ TEST(StageCost, AttentionIsTheBestThatStackAndDeviceHave) {
 }
 
 // Experts and an index branch begin at layers of their own and come at distances of their own.
-TEST(StageCost, LayersAreOfTheKindOfTheirParts) {
+TEST(StageCost, EachLayerHasTheParametersOfItsKind) {
   StageCase test;
   ModelShape &model = test.model;
   model.layers = 12;
@@ -280,7 +280,8 @@ TEST(StageCost, LayersAreOfTheKindOfTheirParts) {
     ++counts[int(kind)];
     EXPECT_EQ(hasIndex(kind), model.hasIndex(layer)) << layer;
     EXPECT_EQ(hasExperts(kind), model.hasExperts(layer)) << layer;
-    EXPECT_TRUE(programs.present[int(kind)]) << layer;
+    const LayerProgram &program = programs.programs[int(kind)];
+    EXPECT_EQ(program.parameters + program.expertParameters, double(countLayerParameters(model, layer).total)) << layer;
   }
   for (LayerKind kind : {LayerKind::Dense, LayerKind::DenseIndex, LayerKind::Expert, LayerKind::ExpertIndex})
     EXPECT_GT(counts[int(kind)], 0) << layerKindName(int(kind)).str();
