@@ -27,6 +27,10 @@ void ConfigReader::openTextPart() {
     return reader.fail(textKey, llvm::Twine("missing; ") + names[0] + " has its text part there, which alone is read");
   if (!nested)
     return;
+  if (names.size() == 1 && llvm::is_contained(modelArchitectures(), names[0]))
+    return reader.fail(textKey, llvm::Twine("a ") + names[0] +
+                                    " has no parts: name the architecture of the whole model, or give the text part as "
+                                    "a file of its own");
   reader.ignore({"architectures", "model_type"});
   std::optional<JsonReader> text = reader.object(textKey);
   if (!text)

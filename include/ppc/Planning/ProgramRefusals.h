@@ -18,8 +18,8 @@ struct ProgramRefusals {
 
   /// Keeps its own reasons where both have one.
   void addOf(const ProgramRefusals &other);
-  /// What is refused of a plan of `batch` samples per step, as a part of a sentence: "several micro-batches (...)"; ""
-  /// where nothing is.
+  /// The first property of a plan with `batch` samples per step that is refused, as a part of a sentence: "several
+  /// micro-batches (...)"; "" where none is.
   std::string of(const ParallelLayout &layout, int64_t batch) const;
 };
 

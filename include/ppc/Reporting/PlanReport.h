@@ -143,10 +143,11 @@ std::string stackCaveat(const Stack &stack, const Cluster &cluster);
 std::string notCompiled(const PlanReport &report, const ParallelLayout &layout);
 /// Whose software the plans are for where nobody said it, and how to say it; else empty.
 std::string assumptionText(const PlanReport &report);
-/// What runs a plan, as a part of a sentence: "ppc-compile runs it", "--emit megatron writes it for megatron-core", or
-/// what keeps all from it.
+/// The program that runs a plan, as a part of a sentence: "ppc-compile runs it", "--emit megatron writes it for
+/// megatron-core", or what keeps all from it.
 std::string runnerText(const PlanReport &report, const ParallelLayout &layout);
-/// The same of all plans: "1, 2: ppc-compile runs it; 3: nothing here runs it (...)".
+/// The programs that run the plans of a report, by the plans' numbers: "1, 2: ppc-compile runs it; 3: nothing here runs
+/// it (...)".
 std::string runnersText(const PlanReport &report);
 /// Whether the report's stack is that of PPC's own programs.
 bool isOwnStack(const Stack &stack);

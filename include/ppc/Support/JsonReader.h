@@ -76,7 +76,7 @@ public:
   /// Records `key "PATH": MESSAGE` beside all others: of keys that are wrong by themselves, so that one run names them
   /// all.
   void refuse(llvm::StringRef key, const llvm::Twine &message);
-  /// The same with `expected EXPECTED, found VALUE`.
+  /// Refuses the value of a key with `expected EXPECTED, found VALUE`.
   void refuseValue(llvm::StringRef key, const llvm::Twine &expected);
   bool hasError() const;
   /// The first error and all that was refused, joined by "; ", once; success after that.

@@ -202,6 +202,10 @@ TEST(ModelConfig, WhatTextPartsLackIsNamed) {
   EXPECT_EQ(messageOf(R"({"architectures": ["XForConditionalGeneration"], "text_config": {"model_type": "bart"}})")
                 .substr(0, 58),
             "config.json: key \"text_config.model_type\": expected that o");
+  EXPECT_EQ(
+      messageOf(R"({"architectures": ["LlamaForCausalLM"], "text_config": {"model_type": "qwen3"}})"),
+      "config.json: key \"text_config\": a LlamaForCausalLM has no parts: name the architecture of the whole model, "
+      "or give the text part as a file of its own");
   std::string both = messageOf(withSizes(R"({"architectures": ["Qwen3VLForConditionalGeneration"], "depth": 3,
     "text_config": {"model_type": "qwen3_vl_text", "tie_word_embeddings": true, "hiden_act": "silu", $}})"));
   EXPECT_NE(both.find("key \"text_config.tie_word_embeddings\": true here and false beside text_config"),
