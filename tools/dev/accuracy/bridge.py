@@ -220,7 +220,7 @@ def convert_folding(index, cells, shapes):
     if "Layout not tabulated" in notes:
         tp, ep, pp, etp = FOLDING_LAYOUTS[model, strategy]
     elif "OOM." in notes:
-        excluded = "out of memory; what else the row says was lost in transcription"
+        excluded = "out of memory; the rest of the row was lost in transcription"
     step_time = None
     if number(cells["measured_mfu_pct"]):
         flops = megatron_flops_per_token(shape, seq_len) * global_batch * seq_len
