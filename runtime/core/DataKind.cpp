@@ -300,6 +300,66 @@ bool isNumberList(std::string_view begin) {
   return depth > 0;
 }
 
+// Numbers as ids are written, and nothing between them but white space or commas. Digits in groups of the same length,
+// such as those of pi, are no ids: some begin with 0.
+bool areWrittenIds(std::string_view begin, bool isWhole) {
+  constexpr size_t fewest = 64, mostDigits = 10;
+  constexpr std::string_view digits = "0123456789", between = " \t\r\n,";
+  size_t count = 0;
+  for (size_t at = begin.find_first_not_of(between); at != std::string_view::npos; ++count) {
+    size_t end = std::min(begin.find_first_not_of(digits, at), begin.size());
+    if (end == at || end - at > mostDigits || (begin[at] == '0' && end - at > 1))
+      return false;
+    if (end == begin.size() && !isWhole) // the rest of it may be elsewhere
+      break;
+    if (end < begin.size() && between.find(begin[end]) == std::string_view::npos)
+      return false;
+    at = begin.find_first_not_of(between, end);
+  }
+  return count >= fewest;
+}
+
+bool beginsWith(std::string_view text, std::string_view with) {
+  return lowered(std::string(text.substr(0, with.size()))) == with;
+}
+
+// What a text of tags begins with; null: it is none.
+const char *markup(std::string_view begin) {
+  constexpr size_t fewest = 8; // tags
+  if (begin.substr(0, 3) == "\xef\xbb\xbf")
+    begin.remove_prefix(3);
+  begin.remove_prefix(std::min(begin.find_first_not_of(" \t\r\n"), begin.size()));
+  for (std::string_view tag : {"<!doctype html"sv, "<html"sv, "<head"sv, "<body"sv})
+    if (beginsWith(begin, tag))
+      return "HTML";
+  if (beginsWith(begin, "<?xml"))
+    return "XML";
+  bool isTag = begin.size() > 1 && begin[0] == '<' &&
+               (begin[1] == '!' || begin[1] == '?' || (begin[1] >= 'a' && begin[1] <= 'z') ||
+                (begin[1] >= 'A' && begin[1] <= 'Z'));
+  size_t opened = std::count(begin.begin(), begin.end(), '<'), closed = std::count(begin.begin(), begin.end(), '>');
+  return isTag && opened >= fewest && closed * 2 > opened && begin.find("</") != std::string_view::npos ? "XML or HTML"
+                                                                                                        : nullptr;
+}
+
+// Lines of one length, or one line, of the 64 characters of base64, as often as chance makes them: words have other
+// shares of capitals and digits.
+bool isBase64(std::string_view begin) {
+  constexpr size_t fewest = 256;
+  size_t length = std::min(begin.find('\n'), begin.size()), capitals = 0, small = 0, digits = 0, all = 0;
+  for (size_t at = 0, next = length; at < begin.size();
+       at = next + 1, next = std::min(begin.find('\n', at), begin.size()))
+    if (next - at != length && next + 1 < begin.size())
+      return false;
+  for (char c : begin) {
+    bool isCapital = c >= 'A' && c <= 'Z', isSmall = c >= 'a' && c <= 'z', isDigit = c >= '0' && c <= '9';
+    capitals += isCapital, small += isSmall, digits += isDigit, all += c != '\n' && c != '\r';
+    if (!isCapital && !isSmall && !isDigit && std::string_view("+/-_=\r\n").find(c) == std::string_view::npos)
+      return false;
+  }
+  return all >= fewest && capitals > all / 5 && small > all / 5 && digits > all / 20;
+}
+
 // A text of four bytes a character, of which three are zero.
 const char *wideText(std::string_view begin) {
   constexpr size_t fewest = 64;
@@ -424,6 +484,11 @@ std::string unlikelyText(std::string_view content, const std::string &path) {
            asBytes;
   if (begin.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos && !begin.empty())
     return path + " holds nothing but white space: give a text" + asBytes;
+  if (areWrittenIds(begin, begin.size() == content.size()))
+    return path +
+           " holds nothing but whole numbers: if they are token ids, write them as numbers of 4 bytes first, as by " +
+           "np.fromfile(\"" + path + "\", \"<u4\", sep=\"" + (begin.find(',') == std::string_view::npos ? " " : ",") +
+           "\").tofile(\"ids.bin\") of NumPy" + asBytes;
   bool named = isOneOf(ending, ".jsonl .ndjson .json"sv);
   if (isNumberList(begin))
     return path +
@@ -434,6 +499,16 @@ std::string unlikelyText(std::string_view content, const std::string &path) {
            asBytes;
   if (named)
     return path + " is JSON by its name: write the texts that it holds to a file first" + asBytes;
+  return "";
+}
+
+std::string textNote(std::string_view content, const std::string &path) {
+  constexpr size_t enough = size_t(1) << 16;
+  std::string_view begin = content.substr(0, enough);
+  if (const char *name = markup(begin))
+    return path + " looks like " + name + ": its tags are trained on as the rest of the text is";
+  if (isBase64(begin))
+    return path + " looks like base64: it is trained on as it is; base64 -d " + path + " > data writes what it encodes";
   return "";
 }
 

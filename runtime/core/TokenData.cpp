@@ -103,12 +103,14 @@ TokenData::TokenData(const DataRequest &request)
 
 std::string_view TokenData::content() const { return {reinterpret_cast<const char *>(bytes), size_t(byteCount)}; }
 
-void TokenData::checkText(DataFormat format) const {
+void TokenData::checkText(DataFormat format) {
   std::string problem = foreignContent(content(), path, /*asTokens=*/false);
   if (problem.empty() && format == DataFormat::Auto)
     problem = unlikelyText(content(), path);
   if (!problem.empty())
     throw InputError(problem);
+  if (format == DataFormat::Auto)
+    looks = textNote(content(), path);
 }
 
 // Ids of another width are ids of this one with zeros between, which a model would learn without a word.

@@ -64,6 +64,8 @@ public:
   int64_t size() const { return tokens; }
   // How many tokens of what was checked are the padding token.
   int64_t padding() const { return paddingCount; }
+  // What the text looks like where that may not be meant; empty: there is nothing to say.
+  const std::string &note() const { return looks; }
   TokenType type() const { return stored; }
   const SampleOrder &order() const { return *samples; }
   // Entropy of the distribution of single tokens in what was checked, in nats: the loss of a model that knows
@@ -75,7 +77,7 @@ private:
   void interpret(const DataRequest &request);
   void tokenize(const DataRequest &request);
   [[nodiscard]] std::string_view content() const;
-  void checkText(DataFormat format) const;
+  void checkText(DataFormat format);
   void checkIds() const;
   bool fits(TokenType type) const;
   void check();
@@ -96,6 +98,7 @@ private:
   bool text = false;
   std::string tokenizer; // that made the tokens, or empty
   std::string indexed;   // what an index says, for people
+  std::string looks;     // a note of the text
   int64_t tokens = 0;
   std::optional<SampleOrder> samples;
   double entropy = 0;

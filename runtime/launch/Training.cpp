@@ -72,12 +72,13 @@ void Training::openData(const RunSetting &setting) {
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
   else if (!options.data.empty()) { // or it is a check of the machine alone, or trains nothing
     auto data = std::make_unique<TokenData>(request);
+    dataNotes.push_back(data->note());
     if (data->padding())
-      paddingNote =
+      dataNotes.push_back(
           format("%s holds token %lld, the model's pad_token_id, %lld times in what was looked at: its row of "
                  "the embedding begins and learns like every other, where transformers begins with zeros and "
                  "gives it no gradient",
-                 options.data.c_str(), (long long)request.paddingToken, (long long)data->padding());
+                 options.data.c_str(), (long long)request.paddingToken, (long long)data->padding()));
     tokens = std::move(data);
   }
   if (options.evalData.empty())
@@ -86,6 +87,8 @@ void Training::openData(const RunSetting &setting) {
   request.order = OrderKind::Sequential;
   heldOut =
       std::make_unique<Evaluation>(std::make_unique<TokenData>(request), manifest.globalBatch, options.evalBatches);
+  if (options.evalData != options.data)
+    dataNotes.push_back(heldOut->data().note());
 }
 
 std::vector<RunFact> Training::facts() const {
@@ -124,8 +127,9 @@ void Training::createOutputs() {
                 formatBytes(double(weights->bytes())).c_str());
   if (std::string unread = weights ? weights->note() : ""; !unread.empty() && !options.quiet)
     std::fprintf(stderr, "note: %s\n", unread.c_str());
-  if (!paddingNote.empty() && !options.quiet)
-    std::fprintf(stderr, "note: %s\n", paddingNote.c_str());
+  for (const std::string &note : dataNotes)
+    if (!note.empty() && !options.quiet)
+      std::fprintf(stderr, "note: %s\n", note.c_str());
   if (options.checkMachine)
     return;
   if (!options.quiet)

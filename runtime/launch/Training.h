@@ -75,7 +75,7 @@ private:
   LineFile log, losses;
   std::unique_ptr<TraceFile> trace;     // where the outputs were created, and a descendant's
   std::unique_ptr<TokenSource> tokens;  // null where no step reads any
-  std::string paddingNote;              // of tokens that the reference treats otherwise; empty: there are none
+  std::vector<std::string> dataNotes;   // of what the data holds that may not be meant
   std::unique_ptr<Evaluation> heldOut;  // null without --eval-data
   std::unique_ptr<WeightFiles> weights; // until the ranks have read them
   std::vector<std::unique_ptr<TensorFile>> saved;

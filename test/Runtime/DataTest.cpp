@@ -32,6 +32,13 @@ template <typename T> std::string bytesOf(const std::vector<T> &values) {
 
 template <typename T> std::string bytesOf(T value) { return bytesOf(std::vector<T>{value}); }
 
+std::string repeated(const std::string &text, int times) {
+  std::string result;
+  for (int i = 0; i < times; ++i)
+    result += text;
+  return result;
+}
+
 std::string errorOf(const DataRequest &request) {
   try {
     TokenData data(request);
@@ -251,6 +258,9 @@ TEST(TokenDataTest, WhatIsNoTextIsNamed) {
   std::string utf32, numbers = "[", lists = "[";
   for (char c : rest)
     utf32 += c + "\0\0\0"s;
+  std::string written = "0\n", commas = "0";
+  for (int i = 0; i < 100; ++i)
+    written += std::to_string(i * 977) + (i % 7 ? " " : "\n"), commas += "," + std::to_string(i * 977);
   for (int i = 0; i < 100; ++i)
     numbers += (i ? ", " : "") + std::to_string(i), lists += (i ? ",\n[" : "[") + std::to_string(i) + ", 7]";
   const Case more[] = {
@@ -293,6 +303,9 @@ TEST(TokenDataTest, WhatIsNoTextIsNamed) {
       {"ak", lists + "]", "is a list of numbers in JSON", false},
       {"al.csv", "id,text\n1,hello\n" + rest, "is a table by its name", false},
       {"am.tsv", "id\ttext\n1\thello\n" + rest, "is a table by its name", false},
+      {"an", written, "holds nothing but whole numbers: if they are token ids, write them", false},
+      {"ao", written.substr(0, written.size() - 3), "holds nothing but whole numbers", false},
+      {"ap", commas, "holds nothing but whole numbers", false},
   };
   std::vector<Case> all(std::begin(cases), std::end(cases));
   all.insert(all.end(), std::begin(more), std::end(more));
@@ -323,11 +336,45 @@ TEST(TokenDataTest, OddTextsAreTexts) {
                                "\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89",
                                "%!PS comes before PDF",
                                "\x1f\x8b is odd, but no archive",
-                               "\"quoted\"\n\"lines\"\n"};
+                               "\"quoted\"\n\"lines\"\n",
+                               repeated("1415926535 8979323846 2643383279 5028841971 5923078164 0628620899\n", 20),
+                               repeated("7 0 12 ", 40) + "and a word",
+                               repeated("3.5 -7 ", 80),
+                               std::string(5000, '7')};
   for (const std::string &text : texts) {
     std::string path = temporaryPath("odd");
     writeFile(path, text);
     EXPECT_EQ(errorOf(request(path, 4)), "") << text;
+  }
+}
+
+TEST(TokenDataTest, TextsThatAreMarkupOrEncodedAreNoted) {
+  std::string encoded, one = "UGFyYWxsZWwgcHJvZ3JhbXMgc2hhcmQgMTI4IG1hdHJpY2VzLCBhbmQgZWFjaCByYW5rIGhvbGRz";
+  for (int i = 0; i < 9; ++i)
+    encoded += one + "\n";
+  const std::pair<std::string, std::string> texts[] = {
+      {"<!DOCTYPE html>\n<p>a text</p>", "looks like HTML: its tags are trained on as the rest of the text is"},
+      {"\xef\xbb\xbf  <HTML lang=\"en\"><p>", "looks like HTML: "},
+      {"<?xml version=\"1.0\"?><a>b</a>", "looks like XML: "},
+      {repeated("<page><title>A</title></page>\n", 9), "looks like XML or HTML: "},
+      {encoded, "looks like base64: it is trained on as it is; base64 -d "},
+      {encoded + "QUJD=\n", "looks like base64: "},
+      {repeated(one, 9), "looks like base64: "},
+      {"<3 is a heart, and a < b > c is none", ""},
+      {"<b>bold</b> words, and then a text without a tag", ""},
+      {repeated("the quick brown fox\n", 30), ""},
+      {repeated("MKVLAAGIVGLLLAQWERTYPASDFGHKLCVNM", 30), ""},
+      {repeated("0123456789abcdef", 40), ""},
+      {repeated("JustOneWordOfManyLettersAndNoDigit", 30), ""},
+      {repeated(one + " ", 9), ""},
+  };
+  for (const auto &[text, note] : texts) {
+    std::string path = temporaryPath("noted");
+    writeFile(path, text);
+    std::string found = TokenData(request(path, 4)).note();
+    EXPECT_EQ(found.find(note.empty() ? "" : path + " " + note), 0u) << text << found;
+    EXPECT_EQ(found.empty(), note.empty()) << text << found;
+    EXPECT_EQ(TokenData(request(path, 4, 256, 0, OrderKind::Random, DataFormat::Text)).note(), "") << text;
   }
 }
 
