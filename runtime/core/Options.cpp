@@ -250,6 +250,34 @@ void readWord(Options &options, int argc, char **argv, int &i) {
   assign(*option, options, value);
 }
 
+// After a mistake in the word at `i`: what says where the other ranks are is read as what it is nearest to, so that
+// they can be told. `i` becomes the place of the value of a misspelled option.
+void readMeant(Options &options, int argc, char **argv, int &i) {
+  const char *word = argv[i], *equals = std::strchr(word, '=');
+  std::string name(word, equals ? size_t(equals - word) : std::strlen(word));
+  std::vector<std::string> names = optionNames();
+  bool isKnown = std::find(names.begin(), names.end(), name) != names.end();
+  const std::string meant = isKnown ? name : mlir::ppc::nearestName(name, names);
+  const Option *option = std::find_if(std::begin(table), std::end(table),
+                                      [&](const Option &candidate) { return meant == candidate.name; });
+  bool isTransport = meant == "--transport";
+  if (!isTransport && meant != "--store" && meant != "--join-timeout")
+    return;
+  const char *next = i + 1 < argc ? argv[i + 1] : nullptr;
+  std::string value = equals ? equals + 1 : next && std::strncmp(next, "--", 2) != 0 ? argv[++i] : "";
+  bool isOther = options.isGiven(meant.c_str()) && !options.transport.empty() && options.transport != value;
+  if (std::vector<std::string> words = isTransport ? choicesOf(*option) : std::vector<std::string>();
+      isTransport && std::find(words.begin(), words.end(), value) == words.end())
+    value = mlir::ppc::nearestName(value, words);
+  options.hidesTransport |= isTransport && (value.empty() || isOther);
+  if (isKnown && options.isGiven(meant.c_str()) && !isTransport)
+    return; // what was given first is meant
+  try {
+    assign(*option, options, value.c_str());
+  } catch (const UsageError &) {
+  }
+}
+
 // --steps 0 trains nothing: something else must be asked for, and nothing that only steps give.
 void checkStepless(const Options &options) {
   if (options.steps > 0 || options.checkMachine || !options.saveTokens.empty())
@@ -271,13 +299,16 @@ bool Options::isGiven(const char *name) const { return std::find(given.begin(), 
 
 Options readOptions(int argc, char **argv) {
   Options options;
-  for (int i = 1; i < argc; ++i)
+  for (int i = 1; i < argc; ++i) {
+    int first = i;
     try {
       readWord(options, argc, argv, i);
     } catch (const UsageError &error) {
       if (options.problem.empty())
         options.problem = error.what();
+      readMeant(options, argc, argv, i = first);
     }
+  }
   options.resume |= options.resumeAnyway;
   if (options.minimumLearningRate < 0)
     options.minimumLearningRate = options.learningRate / 10;

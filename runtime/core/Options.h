@@ -59,6 +59,7 @@ struct Options {
   bool version = false;
   std::vector<std::string> given; // names of the options on the command line
   std::string problem;            // why the first word that cannot be used cannot; empty: there is none
+  bool hidesTransport = false;    // that word says which transport the ranks have, and is like none
   bool needsOthers = true;        // where other ranks do not come, the run has failed
 
   bool isGiven(const char *name) const;

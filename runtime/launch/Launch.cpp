@@ -2,6 +2,7 @@
 #include "runtime/launch/Launch.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/Machine.h"
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/RunFiles.h"
 #include "runtime/launch/Training.h"
@@ -30,6 +31,16 @@ Launcher connectingLauncher(const Options &options, const std::optional<RankEnvi
   return options.transport == "mpi" || (options.transport.empty() && isOfLauncher) ? launchMpi : nullptr;
 }
 
+// What connects a rank whose words cannot be used with the others, which it tells. Null: they do not wait for it:
+// they are forked by one process, or mpirun ends them all when this one ends.
+Launcher tellingLauncher(const Options &options, const std::optional<RankEnvironment> &environment) {
+  if (!environment || (options.hidesTransport && environment->size <= 1))
+    return nullptr;
+  if (!options.hidesTransport)
+    return connectingLauncher(options, environment);
+  return environment->kind == LauncherKind::OpenMpi ? nullptr : launchStore;
+}
+
 // Whether this process is the one that forks the ranks.
 bool forksRanks(const std::optional<RankEnvironment> &environment) {
   if (!environment || environment->size <= 1)
@@ -48,10 +59,15 @@ void saveTokens(const Options &options, const Manifest &manifest) {
   DataRequest request = dataRequest(options, manifest);
   request.checkedBytes = INT64_MAX;
   TokenData tokens(request);
+  if (!tokens.note().empty() && !options.quiet)
+    std::fprintf(stderr, "note: %s\n", tokens.note().c_str());
   forOption("--save-tokens", [&] { tokens.save(options.saveTokens); });
   if (!options.quiet)
     std::printf("data: %s\nwritten to %s\n", tokens.describe().c_str(), options.saveTokens.c_str());
 }
+
+// Seconds for which a process of a launcher waits for others that may not come.
+constexpr double patience = 5;
 
 // Options that a program for GPUs does not have, or no other, and those that ranks on one machine have alone.
 void checkTarget(const Manifest &manifest, const Options &options, bool isConnected) {
@@ -76,7 +92,7 @@ bool hasLauncher(const RankEnvironment &environment) {
 // wrong.
 int answer(const ppcrt_program &program, const Manifest &manifest, Options options,
            const std::optional<RankEnvironment> &environment, const std::string &text) {
-  constexpr double patience = 5, patienceAlone = 1; // seconds
+  constexpr double patienceAlone = 1; // seconds
   if (!environment || environment->rank == 0)
     std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
@@ -95,12 +111,15 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
     throw InputError(format("the program was compiled for ABI %u, this runtime has ABI %d: compile it again",
                             program.abi_version, PPCRT_ABI_VERSION));
   Manifest manifest = parseManifest({program.manifest, program.manifest_size});
+  if (!options.problem.empty()) {
+    Launcher telling = tellingLauncher(options, environment);
+    if (!telling)
+      checkWords(options);
+    if (options.hidesTransport && hasLauncher(*environment)) // they may be elsewhere; this one ends them soon
+      options.joinTimeout = std::min(options.joinTimeout, patience);
+    return telling(program, manifest, options, environment, [] { return 0; });
+  }
   Launcher connecting = connectingLauncher(options, environment);
-  bool knowsTransport = !options.isGiven("--transport") || !options.transport.empty();
-  if (!connecting || !environment || !knowsTransport) // else all hear of it
-    checkWords(options);
-  if (!options.problem.empty())
-    return connecting(program, manifest, options, environment, [] { return 0; });
   if (options.help)
     return answer(program, manifest, options, environment, helpText(argc ? argv[0] : "train"));
   if (options.version)
@@ -130,9 +149,12 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
 
 // Of several processes that find the same thing wrong before they are connected, the first says so at once; its end
 // makes the launcher stop the others, which speak up only if that has not happened.
-void waitForTheFirst(const std::optional<RankEnvironment> &environment) {
-  if (environment && environment->rank > 0)
-    sleep(2);
+// Returns how the others name themselves.
+std::string waitForTheFirst(const std::optional<RankEnvironment> &environment) {
+  if (!environment || environment->rank == 0)
+    return "";
+  sleep(2);
+  return format("rank %d on %s: ", environment->rank, hostName().c_str());
 }
 
 } // namespace
@@ -152,12 +174,12 @@ int ppcrt_main(const ppcrt_program *program, int argc, char **argv) {
     environment = ppcrt::readRankEnvironment();
     status = ppcrt::start(*program, argc, argv, environment);
   } catch (const ppcrt::UsageError &error) {
-    ppcrt::waitForTheFirst(environment);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::string who = ppcrt::waitForTheFirst(environment);
+    std::fprintf(stderr, "error: %s%s\n", who.c_str(), error.what());
     status = 2;
   } catch (const std::exception &error) {
-    ppcrt::waitForTheFirst(environment);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::string who = ppcrt::waitForTheFirst(environment);
+    std::fprintf(stderr, "error: %s%s\n", who.c_str(), error.what());
   }
   std::fflush(nullptr);
   return status;

@@ -15,8 +15,8 @@ namespace {
 
 class StoreLink final : public RankLink {
 public:
-  StoreLink(const tcp::Address &address, int rank, int ranks, tcp::StoreLimits limits, bool needsOthers)
-      : address(address), me(rank), ranks(ranks), needsOthers(needsOthers),
+  StoreLink(const tcp::Address &address, int rank, int ranks, const Options &options)
+      : address(address), me(rank), ranks(ranks), options(options), limits{options.joinTimeout, options.hangTimeout},
         server(rank == 0 ? std::make_unique<tcp::StoreServer>(address, ranks, limits) : nullptr),
         client(std::make_unique<tcp::StoreClient>(
             address, rank, limits, [this](const std::string &text, bool isSaidHere) { end(text, isSaidHere); })),
@@ -68,10 +68,12 @@ private:
   // Only one of those that are told of a failure says it; a launcher may stop all as soon as one has ended.
   [[noreturn]] void end(const std::string &text, bool isSaidHere) {
     beginToEnd();
-    if (!needsOthers && !haveAllCome) {
-      std::fflush(nullptr);
-      _exit(0);
-    }
+    bool isAlone = !haveAllCome && (!options.needsOthers || !options.problem.empty());
+    if (isAlone && !options.problem.empty()) // which the others would have been told
+      std::fprintf(stderr, "error: %s\n", options.problem.c_str());
+    std::fflush(nullptr);
+    if (isAlone)
+      _exit(options.problem.empty() ? 0 : 2);
     sayAndEnd(text, isSaidHere);
   }
   [[noreturn]] static void sayAndEnd(const std::string &text, bool isSaidHere) {
@@ -84,13 +86,32 @@ private:
 
   const tcp::Address address;
   int me, ranks;
-  bool needsOthers;
+  const Options &options;
+  const tcp::StoreLimits limits;
   std::atomic<bool> haveAllCome{false};
   std::atomic<bool> isEnding{false};
   std::unique_ptr<tcp::StoreServer> server; // of rank 0
   std::unique_ptr<tcp::StoreClient> client;
   tcp::StoreTransport early;
 };
+
+// A --store that is no address is told to the others, where the environment says that they are.
+tcp::Address addressFor(Options &options, const RankEnvironment &environment) {
+  try {
+    return storeAddress(options, environment);
+  } catch (const std::exception &error) {
+    checkWords(options); // nobody can be told
+    if (options.store.empty())
+      throw;
+    options.problem = error.what();
+  }
+  options.store.clear();
+  try {
+    return storeAddress(options, environment);
+  } catch (const InputError &) {
+    throw UsageError(options.problem);
+  }
+}
 
 } // namespace
 
@@ -100,17 +121,18 @@ int launchStore(const ppcrt_program &program, const Manifest &manifest, const Op
     throw InputError(
         "--transport tcp: the environment does not say which rank this is: start it with torchrun, srun or "
         "mpirun, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process");
-  tcp::Address address = storeAddress(options, *environment);
+  Options mine = options;
+  tcp::Address address = addressFor(mine, *environment);
   std::unique_ptr<StoreLink> link;
   try {
-    link = std::make_unique<StoreLink>(address, environment->rank, environment->size,
-                                       tcp::StoreLimits{options.joinTimeout, options.hangTimeout}, options.needsOthers);
+    link = std::make_unique<StoreLink>(address, environment->rank, environment->size, mine);
   } catch (const InputError &) {
-    if (options.needsOthers)
+    checkWords(mine);
+    if (mine.needsOthers)
       throw;
     return 0;
   }
-  return runConnected(program, manifest, options, *link, environment, prepare);
+  return runConnected(program, manifest, mine, *link, environment, prepare);
 }
 
 } // namespace ppcrt

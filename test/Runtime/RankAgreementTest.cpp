@@ -27,6 +27,7 @@ using Words = std::vector<std::string>;
 // What one of two ranks is started with.
 struct Start {
   Words before, environment, arguments;
+  bool saysTransport = false; // the arguments do
 };
 
 struct RanksEnd {
@@ -41,7 +42,8 @@ RanksEnd runOverTcp(const Start (&starts)[2], const std::string &layout) {
     Words environment = starts[rank].environment, arguments = starts[rank].arguments;
     environment.insert(environment.end(), {"MASTER_ADDR=" + ownAddress(), "MASTER_PORT=" + std::to_string(port),
                                            "RANK=" + std::to_string(rank), "WORLD_SIZE=2"});
-    arguments.insert(arguments.end(), {"--transport", "tcp"});
+    if (!starts[rank].saysTransport)
+      arguments.insert(arguments.end(), {"--transport", "tcp"});
     runs.push_back(std::make_unique<ProgramRun>(starts[rank].before, environment, layout, arguments));
   }
   RanksEnd outcome;
@@ -191,6 +193,42 @@ TEST_P(RankAgreementTest, AWordThatNoRankCanUseIsToldToAll) {
       EXPECT_EQ(outcome.out, "");
       size_t at = outcome.errors.find(error);
       ASSERT_NE(at, std::string::npos) << outcome.errors;
+      std::string line = outcome.errors.substr(0, at);
+      line = line.substr(line.rfind('\n') + 1);
+      EXPECT_EQ(line.find(other ? format("error: rank %d on ", other) : "error: "), 0u) << outcome.errors;
+      EXPECT_EQ(outcome.errors.find(error, at + 1), std::string::npos) << "it is said once: " << outcome.errors;
+      EXPECT_EQ(outcome.errors.find("have not come"), std::string::npos) << outcome.errors;
+    }
+}
+
+// Words that say how the ranks meet: the others are told where they are, or their launcher ends them.
+TEST_P(RankAgreementTest, AWordThatHidesTheTransportIsToldToAll) {
+  const std::string expected = ": expected local|mpi|tcp, found ";
+  std::vector<std::pair<Words, std::string>> mistakes = {
+      {{"--transport", "tpc"}, "--transport" + expected + "\"tpc\""},
+      {{"--transport"}, "--transport: missing local|mpi|tcp"},
+      {{"--transport="}, "--transport" + expected + "\"\""},
+      {{"--transport=mpi", "--transport=tcp"}, "--transport is given twice: give it once"}};
+  if (GetParam() == TransportKind::Mpi)
+    mistakes.push_back({{"--transport", "mpj"}, "--transport" + expected + "\"mpj\"; did you mean \"mpi\"?"});
+  else
+    mistakes.insert(mistakes.end(),
+                    {{{"--transport=tcpp"}, "--transport" + expected + "\"tcpp\"; did you mean \"tcp\"?"},
+                     {{"--transprt", "tcp"}, "unknown argument \"--transprt\"; did you mean \"--transport\"?"},
+                     {{"--transport=tcp", "--store", "node"}, "--store: expected HOST:PORT, found \"node\""},
+                     {{"--transport=tcp", "--store=node:0"}, "--store: expected a port from 1 to 65535, found \"0\""}});
+  for (const auto &[words, error] : mistakes)
+    for (int other : {0, 1}) {
+      Start starts[2];
+      for (Start &start : starts)
+        start.arguments = {"--synthetic", "--steps", "2", "--join-timeout", "500"};
+      starts[other].arguments.insert(starts[other].arguments.end(), words.begin(), words.end());
+      starts[other].saysTransport = true;
+      RanksEnd outcome = run(starts);
+      for (int status : outcome.statuses)
+        EXPECT_NE(status, 0) << outcome.errors;
+      size_t at = outcome.errors.find(error);
+      ASSERT_NE(at, std::string::npos) << error << ": " << outcome.errors;
       std::string line = outcome.errors.substr(0, at);
       line = line.substr(line.rfind('\n') + 1);
       EXPECT_EQ(line.find(other ? format("error: rank %d on ", other) : "error: "), 0u) << outcome.errors;

@@ -26,16 +26,22 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// `; did you mean "dgx-h100"?` for the one of `names` that is nearest to `given`; empty where none is near. `names`
-/// holds what a std::string_view can be made of.
-template <typename Names> std::string didYouMean(std::string_view given, const Names &names) {
+/// The one of `names` that is nearest to `given`, which is none of them; empty where none is near. `names` holds what a
+/// std::string_view can be made of.
+template <typename Names> std::string nearestName(std::string_view given, const Names &names) {
   // As many wrong letters as a slip leaves: other words are other wishes.
   size_t least = std::max<size_t>(1, std::min<size_t>(given.size(), 12) / 4) + 1;
   std::string_view nearest;
   for (std::string_view name : names)
     if (size_t distance = name.size() > 1 && name != given ? editDistance(given, name) : least; distance < least)
       least = distance, nearest = name;
-  return nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?";
+  return std::string(nearest);
+}
+
+/// `; did you mean "dgx-h100"?`, or nothing.
+template <typename Names> std::string didYouMean(std::string_view given, const Names &names) {
+  std::string nearest = nearestName(given, names);
+  return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
 }
 
 } // namespace mlir::ppc
