@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace mlir::ppc {
 #define GEN_PASS_DEF_BUILDBACKWARDPASS
@@ -43,6 +44,9 @@ private:
     return isParameter(value) || (convert && isParameter(convert.getX()));
   }
 
+  /// Backward goes from the last slice of a sequence to the first: a sum is there once its first slice is.
+  Attribute sliceOfSum(Value a, Value b);
+
   func::FuncOp function;
   OpBuilder builder;
   Attribute slice; ///< of the op that is differentiated, if it has one
@@ -79,6 +83,20 @@ void Differentiator::label(Operation *before, Part part, Attribute layer) {
   }
 }
 
+Attribute Differentiator::sliceOfSum(Value a, Value b) {
+  IntegerAttr first;
+  for (Operation *op : {a.getDefiningOp(), b.getDefiningOp()}) {
+    if (!op || isa<ConstantOp>(op))
+      continue;
+    auto own = op->getAttrOfType<IntegerAttr>(attr::slice);
+    if (!own)
+      return slice ? builder.getI64IntegerAttr(0) : Attribute();
+    if (!first || own.getInt() < first.getInt())
+      first = own;
+  }
+  return first ? Attribute(first) : slice;
+}
+
 void Differentiator::receive(Value value, Value gradient, Attribute layer) {
   Value *slot = nullptr;
   if (isParameter(value)) {
@@ -96,6 +114,7 @@ void Differentiator::receive(Value value, Value gradient, Attribute layer) {
     slot = &it->second;
   }
   Operation *before = builder.getInsertionPoint()->getPrevNode();
+  llvm::SaveAndRestore ofSum(slice, sliceOfSum(*slot, gradient));
   auto bits = [](Value x) { return tensorType(x).getElementTypeBitWidth(); };
   Value &narrow = bits(*slot) < bits(gradient) ? *slot : gradient,
         wide = bits(*slot) < bits(gradient) ? gradient : *slot;
