@@ -22,6 +22,8 @@ template <typename Reduce> Reduce privateSum(Value value) {
 /// What the slices of a sequence reduce is there one after the other, and each reduces its own.
 bool sameSlice(Operation *a, Operation *b) { return a->getAttr(attr::slice) == b->getAttr(attr::slice); }
 
+bool sameStage(Operation *a, Operation *b) { return a->getAttr(attr::stage) == b->getAttr(attr::stage); }
+
 bool sameGroup(AllReduceOp a, AllReduceOp b) {
   return sameSlice(a, b) && a.getAxes() == b.getAxes() && a.getStagesAttr() == b.getStagesAttr() &&
          a->getBlock() == b->getBlock();
@@ -41,10 +43,24 @@ Attribute accumulatingStage(Value value) {
 bool sameGroup(ReduceScatterOp a, ReduceScatterOp b) {
   return sameSlice(a, b) && a.getAxes() == b.getAxes() && a.getDim() == b.getDim() &&
          a.getX().getType() == b.getX().getType() && a->getBlock() == b->getBlock() &&
-         accumulatingStage(a.getX()) == accumulatingStage(b.getX());
+         accumulatingStage(a.getX()) == accumulatingStage(b.getX()) && sameStage(a, b);
 }
 
+/// Whether `reduce` may come after `op`, which adds what it reduces: blocks travel between stages, not wholes.
+bool mayFollow(AllReduceOp, Operation *) { return true; }
+bool mayFollow(ReduceScatterOp reduce, Operation *op) { return sameStage(reduce, op); }
+
 void copyAttributes(Operation *from, Operation *to) { to->setDiscardableAttrs(from->getDiscardableAttrDictionary()); }
+
+/// Those of `like`; where `op`, which makes the operand, runs in another routine, it runs there too.
+void copyAttributes(Operation *like, Operation *op, Operation *to) {
+  copyAttributes(like, to);
+  if (sameStage(like, op) && like->getAttr(attr::part) == op->getAttr(attr::part))
+    return;
+  for (StringRef name : {attr::layer, attr::part, attr::stage, attr::slice})
+    if (Attribute own = op->getAttr(name))
+      to->setAttr(name, own);
+}
 
 AllReduceOp reduceAs(PatternRewriter &rewriter, AllReduceOp like, Value x) {
   return AllReduceOp::create(rewriter, like.getLoc(), x.getType(), x, like.getAxesAttr(), like.getCombinerAttr(),
@@ -62,8 +78,9 @@ template <typename Reduce> struct MergeReducesOfSum : OpRewritePattern<SumOp> {
   LogicalResult matchAndRewrite(SumOp op, PatternRewriter &rewriter) const override {
     SmallVector<Reduce> group;
     for (Value input : op.getInputs())
-      if (Reduce reduce = privateSum<Reduce>(input);
-          reduce && reduce->getBlock() == op->getBlock() && (group.empty() || sameGroup(group.front(), reduce)))
+      if (Reduce reduce = privateSum<Reduce>(input); reduce && reduce->getBlock() == op->getBlock() &&
+                                                     mayFollow(reduce, op) &&
+                                                     (group.empty() || sameGroup(group.front(), reduce)))
         group.push_back(reduce);
     if (group.size() < 2)
       return rewriter.notifyMatchFailure(op, "fewer than two reductions over one group");
@@ -75,7 +92,7 @@ template <typename Reduce> struct MergeReducesOfSum : OpRewritePattern<SumOp> {
     auto partial = SumOp::create(rewriter, op.getLoc(), parts.front().getType(), parts);
     auto reduced = reduceAs(rewriter, group.front(), partial);
     copyAttributes(op, partial);
-    copyAttributes(group.front(), reduced);
+    copyAttributes(group.front(), op, reduced);
     rest.insert(rest.begin(), reduced);
     rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(rest); });
     return success();
@@ -88,12 +105,12 @@ template <typename Op, typename Reduce> struct MergeReducesOfBinary : OpRewriteP
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     Reduce a = privateSum<Reduce>(op.getA()), b = privateSum<Reduce>(op.getB());
-    if (!a || !b || !sameGroup(a, b) || a->getBlock() != op->getBlock())
+    if (!a || !b || !sameGroup(a, b) || a->getBlock() != op->getBlock() || !mayFollow(a, op))
       return rewriter.notifyMatchFailure(op, "operands are not reduced alike");
     auto partial = Op::create(rewriter, op.getLoc(), a.getX().getType(), a.getX(), b.getX());
     auto reduced = reduceAs(rewriter, a, partial);
     copyAttributes(op, partial);
-    copyAttributes(a, reduced);
+    copyAttributes(a, op, reduced);
     rewriter.replaceOp(op, reduced);
     return success();
   }
