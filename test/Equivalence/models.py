@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random models in MLIR with values that are constant along dimensions, in random layouts: each layout whose numbers are right is proved.
 
-    models.py --build BUILD [--count N] [--seed S] [--mutants N] [--keep FOLDER]
+    models.py --build BUILD [--count N] [--seed S] [--mutants N] [--kinds KIND,...] [--keep FOLDER]
     models.py --build BUILD --replay FOLDER
 
 A model is a sum or a mean of what a few ops make of an embedding and of parameters: broadcasts, masks, constants, products with vectors,
@@ -254,7 +254,7 @@ def draw(seed):
     return {"name": f"--seed {seed}", "module": text, "layout": layout, "plan": plan}
 
 
-def outcomes(build, cases, mutants):
+def outcomes(build, cases, mutants, kinds):
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         empty, listed = os.path.join(folder, "empty.mlir"), os.path.join(folder, "list")
@@ -270,7 +270,7 @@ def outcomes(build, cases, mutants):
             rest = [case for case in cases if case["name"] not in found]
             with open(listed, "w") as file:
                 file.writelines(json.dumps(case) + "\n" for case in rest)
-            done = subprocess.run([os.path.join(build, "bin/ppc-opt"), empty, f"--test-ppc-layout-cases=list={listed}" + (f" mutants={mutants}" if mutants else ""), "-o", os.devnull],
+            done = subprocess.run([os.path.join(build, "bin/ppc-opt"), empty, f"--test-ppc-layout-cases=list={listed}" + (f" mutants={mutants} only={kinds}" if mutants else ""), "-o", os.devnull],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
             names = {case["name"] for case in rest}
             for line in done.stdout.splitlines():
@@ -315,15 +315,18 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutants", type=int, default=0)
+    parser.add_argument("--kinds", default="", help="of mistakes, separated by commas; default: all")
     parser.add_argument("--keep", help="folder for what fails")
     parser.add_argument("--replay", help="folder of models whose first line is their layout")
     arguments = parser.parse_args()
     cases = list(kept(arguments.replay)) if arguments.replay else [draw(arguments.seed + number) for number in range(arguments.count)]
-    counts, mutants, failed = collections.Counter(), [0, 0], 0
+    counts, by_kind, mutants, failed = collections.Counter(), collections.defaultdict(lambda: [0, 0]), [0, 0], 0
     for first in range(0, len(cases), GROUP):
         group = cases[first:first + GROUP]
-        for case, outcome in zip(group, outcomes(arguments.build, group, arguments.mutants)):
-            noticed = re.match(r"equal, (\d+) of (\d+) mistakes noticed$", outcome)
+        for case, outcome in zip(group, outcomes(arguments.build, group, arguments.mutants, arguments.kinds)):
+            noticed = re.match(r"equal, (\d+) of (\d+) mistakes noticed", outcome)
+            for kind, found, made in re.findall(r"; (\S+) (\d+) of (\d+)", outcome):
+                by_kind[kind] = [a + int(b) for a, b in zip(by_kind[kind], (made, found))]
             mutants = [a + int(b) for a, b in zip(mutants, noticed.groups())] if noticed else mutants
             isRight = outcome == "equal" or bool(noticed) or (outcome.startswith("refused: ") and not arguments.replay)
             counts["proved" if noticed or outcome == "equal" else outcome.partition(":")[0]] += 1
@@ -332,6 +335,8 @@ def main():
                 print(f"FAILED {case['name']}: {outcome}", flush=True)
                 if arguments.keep:
                     keep(arguments.keep, case)
+    for kind, (made, found) in sorted(by_kind.items()):
+        print(f"{kind:22} {made:5} change numbers or do not run, {found:5} noticed")
     said = f", {mutants[0]} of {mutants[1]} mistakes noticed" if arguments.mutants else ""
     print(f"{counts['proved']} layouts are right and proved, {counts['refused']} refused, {failed} failed{said}")
     sys.exit(1 if failed or not counts["proved"] else 0)

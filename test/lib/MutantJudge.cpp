@@ -47,10 +47,14 @@ std::string MutantJudge::prepare(int64_t seed) {
 }
 
 void MutantJudge::judge(int64_t count, int64_t seed, StringRef only, bool list) {
-  ArrayRef<StringRef> kinds = mutationKinds();
+  SmallVector<StringRef> kinds(mutationKinds());
+  if (!only.empty()) {
+    kinds.clear();
+    only.split(kinds, ',');
+  }
   for (int64_t tries = 1; changed + broken < count && tries < 200 * count; ++tries) {
     Random own(seed * 1000003 + tries);
-    judge(only.empty() ? kinds[own() % kinds.size()] : only, tries, own, list);
+    judge(kinds[own() % kinds.size()], tries, own, list);
   }
 }
 
@@ -109,6 +113,11 @@ void MutantJudge::judge(StringRef kind, int64_t number, Random &random, bool lis
   } else {
     ++changed;
     noticed += !accepted;
+  }
+  if (!isSame) {
+    auto &[matter, found] = byKind[kind.str()];
+    ++matter;
+    found += !accepted;
   }
   if (accepted && !isSame)
     misses.push_back("#" + std::to_string(number) + " " + kind.str() + ", which " + outcome.str() + ": " + *what);

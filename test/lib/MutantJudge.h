@@ -4,6 +4,7 @@
 #define PPC_TEST_LIB_MUTANTJUDGE_H
 
 #include "RankExecutor.h"
+#include <map>
 
 namespace mlir::ppc::test {
 
@@ -17,12 +18,13 @@ public:
 
   /// Runs the program without mistakes on numbers drawn by `seed`. "" or why mistakes cannot be judged.
   std::string prepare(int64_t seed);
-  /// Makes mistakes of the kind `only`, of all kinds where it is empty, until `count` change numbers or keep the
-  /// program from running, as many as can be found; `list` prints each.
+  /// Makes mistakes of the kinds `only`, separated by commas, of all kinds where it is empty, until `count` change
+  /// numbers or keep the program from running, as many as can be found; `list` prints each.
   void judge(int64_t count, int64_t seed, StringRef only, bool list);
 
   int64_t changed = 0, noticed = 0, broken = 0, brokenNoticed = 0, harmless = 0, overcautious = 0;
-  SmallVector<std::string> misses; ///< mistakes that matter, and are not noticed
+  std::map<std::string, std::pair<int64_t, int64_t>> byKind; ///< those that matter, and that are noticed of them
+  SmallVector<std::string> misses;                           ///< mistakes that matter, and are not noticed
 
 private:
   /// A step and an evaluation of `mutant`, and what both leave. "" or what went wrong.

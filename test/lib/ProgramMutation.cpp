@@ -1,5 +1,6 @@
 // Mistakes in ops: collectives, blocks, constants, operands.
 #include "ProgramMutation.h"
+#include "MutationSites.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "ppc/Interpreter/Collectives.h"
@@ -8,20 +9,19 @@ namespace mlir::ppc::test {
 
 ArrayRef<StringRef> mutationKinds() {
   static const StringRef kinds[] = {
-      "drop-collective",  "duplicate-collective", "move-collective", "regroup-collective", "change-combiner",
-      "change-dimension", "change-block",         "change-scale",    "change-attribute",   "swap-operands",
-      "other-value",      "drop-addend",          "drop-mask",       "stages-of-reduce",   "swap-results",
-      "swap-arguments",   "micro-batch",          "swap-actions",    "drop-message",       "repeat-action",
-      "swap-messages",    "message-buffer",       "fewer-slots",     "drop-action",        "insert-scale",
-      "lose-factor",      "change-spec",          "buffer-name",     "buffer-sharding",    "swap-pieces",
-      "repeat-piece",     "earlier-piece",        "other-piece",     "repeat-addend"};
+      "drop-collective",   "duplicate-collective", "move-collective", "regroup-collective", "change-combiner",
+      "change-dimension",  "change-block",         "change-scale",    "change-attribute",   "swap-operands",
+      "other-value",       "drop-addend",          "drop-mask",       "stages-of-reduce",   "swap-results",
+      "swap-arguments",    "micro-batch",          "swap-actions",    "drop-message",       "repeat-action",
+      "swap-messages",     "message-buffer",       "fewer-slots",     "drop-action",        "insert-scale",
+      "lose-factor",       "change-spec",          "buffer-name",     "buffer-sharding",    "swap-pieces",
+      "repeat-piece",      "earlier-piece",        "other-piece",     "repeat-addend",      "fewer-alike",
+      "more-alike",        "insert-mask",          "move-mask",       "other-mask",         "insert-all-reduce",
+      "add-before-reduce", "turn-operand"};
   return kinds;
 }
 
-template <typename T> static T &pick(SmallVectorImpl<T> &list, Random &random) { return list[random() % list.size()]; }
-
-/// The ops of the program for which `wanted` holds.
-static SmallVector<Operation *> opsWhere(ModuleOp module, function_ref<bool(Operation *)> wanted) {
+SmallVector<Operation *> opsWhere(ModuleOp module, function_ref<bool(Operation *)> wanted) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (wanted(op))
@@ -30,7 +30,7 @@ static SmallVector<Operation *> opsWhere(ModuleOp module, function_ref<bool(Oper
   return ops;
 }
 
-static std::string textOf(Operation *op) {
+std::string textOf(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto function = op->getParentOfType<func::FuncOp>();
@@ -465,6 +465,8 @@ std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random
       return mutation(module, random);
   if (kind.contains("piece"))
     return mutatePieces(module, kind, random);
+  if (std::optional<std::string> what = mutateFacts(module, kind, random))
+    return what;
   return mutateStages(module, kind, random);
 }
 

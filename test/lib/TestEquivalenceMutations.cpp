@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::ppc;
@@ -27,7 +28,7 @@ struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, 
   Option<std::string> logical{*this, "logical", llvm::cl::desc("file with the logical program")};
   Option<int64_t> count{*this, "count", llvm::cl::desc("mistakes that change numbers to make"), llvm::cl::init(50)};
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of mistakes and values"), llvm::cl::init(1)};
-  Option<std::string> only{*this, "only", llvm::cl::desc("kind of mistake; default: all")};
+  Option<std::string> only{*this, "only", llvm::cl::desc("kinds of mistakes, separated by commas; default: all")};
   Option<bool> list{*this, "list", llvm::cl::desc("print every mistake with its outcome"), llvm::cl::init(false)};
 
   void runOnOperation() override {
@@ -35,8 +36,9 @@ struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, 
     auto step = whole ? whole->lookupSymbol<func::FuncOp>("step") : func::FuncOp();
     if (!step)
       return fail("no logical program with @step in " + logical);
-    if (!only.empty() && !llvm::is_contained(mutationKinds(), StringRef(only)))
-      return fail("no such kind of mistake: " + only);
+    for (StringRef kind : llvm::split(only.getValue(), ","))
+      if (!only.empty() && !llvm::is_contained(mutationKinds(), kind))
+        return fail("no such kind of mistake: " + kind);
     MutantJudge judge(*whole, getOperation());
     if (std::string problem = judge.prepare(seed); !problem.empty())
       return fail(problem);

@@ -71,6 +71,7 @@ struct TestLayoutCasesPass : PassWrapper<TestLayoutCasesPass, OperationPass<Modu
   Option<int64_t> mutants{*this, "mutants",
                           llvm::cl::desc("random mistakes that change numbers to make in each program"),
                           llvm::cl::init(0)};
+  Option<std::string> only{*this, "only", llvm::cl::desc("kinds of mistakes, separated by commas; default: all")};
 
   void runOnOperation() override {
     auto lines = llvm::MemoryBuffer::getFile(list);
@@ -173,10 +174,12 @@ private:
     MutantJudge judge(logical, module);
     if (std::string problem = judge.prepare(seed); !problem.empty())
       return "failed: " + oneLine(problem);
-    judge.judge(mutants, seed, "", /*list=*/false);
+    judge.judge(mutants, seed, only, /*list=*/false);
     ofMutants = llvm::formatv(", {0} of {1} mistakes noticed", judge.noticed + judge.brokenNoticed,
                               judge.changed + judge.broken)
                     .str();
+    for (auto &[kind, counts] : judge.byKind)
+      ofMutants += llvm::formatv("; {0} {1} of {2}", kind, counts.second, counts.first).str();
     return judge.misses.empty() ? "" : "failed: missed " + oneLine(judge.misses.front());
   }
 

@@ -48,12 +48,19 @@ static SmallVector<int64_t> membersOver(GridAttr grid, int64_t rank, ArrayAttr a
   return members;
 }
 
+static constexpr double kMostCells = 1 << 26; // of the memory of all ranks
+
 std::string TimedProgram::read() {
   SmallVector<DeviceOp> devices = program.getDevices();
+  double cells = 0;
   layouts.resize(devices.size()); // which activities point into
   for (auto [device, layout] : llvm::zip_equal(devices, layouts)) {
     if (std::string error = layout.read(device); !error.empty())
       return error;
+    cells += double(layout.bytes() / layout.unit()) * ranksOfDevice();
+    if (cells > kMostCells)
+      return "the arenas of all ranks have more than the " + std::to_string(int64_t(kMostCells)) +
+             " elements that tests hold";
     for (auto routine : device.getBody().front().getOps<RoutineOp>())
       if (func::FuncOp code = codeOf(routine); code && communicationOf(code).betweenDevices)
         joined.insert(routine.getKind());
