@@ -29,7 +29,7 @@ def is_run(path):
 def problems_of(text, root):
     found, rows = [], 0
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith("| ") or line.startswith(("| mistake", "|---")):
+        if not line.startswith("| ") or line.startswith(("| fault", "|---")):
             continue
         rows += 1
         tests = TEST.findall(line)
