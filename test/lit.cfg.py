@@ -42,6 +42,10 @@ if nvdisasm:
     config.available_features.add("nvdisasm")
     config.substitutions.append(("%nvdisasm", nvdisasm))
 
+# The documentation as a site, where the packages that make it are installed.
+if shutil.which("mkdocs", path="/usr/bin") and os.path.exists("/usr/lib/python3/dist-packages/lunr"):
+    config.available_features.add("mkdocs")
+
 # The page of ppc-plan is looked at where there is a browser that runs without a window.
 browser = shutil.which("chromium", path="/usr/bin") or shutil.which("google-chrome", path="/usr/bin")
 if browser:

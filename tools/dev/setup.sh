@@ -38,6 +38,8 @@ openmpi-bin           # mpirun, for the tests of the transport mpi
 libopenmpi-dev        # mpi.h, whose constants a test compares with those of the runtime
 python3               # lit and the scripts of tools/dev
 python3-numpy         # what models compute, from outside of the compiler (test/Models)
+mkdocs                # the documentation as a site (tools/dev/make-site.py)
+python3-lunr          # its search, which a test asks
 TABLE
 )
 
