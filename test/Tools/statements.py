@@ -87,6 +87,21 @@ def check_precision():
         expect(refused == (said in missing), f"docs/guide/Layouts.md says whether programs run products in {said}")
 
 
+def check_counts():
+    """Numbers that several pages state follow from one place each."""
+    rows = re.findall(r"^\| [\w-]+ \| (\d+) \((\d+) excluded\)", page("docs/performance/accuracy.md"), re.M)
+    predicted = f"{sum(int(count) - int(excluded) for count, excluded in rows):,}"
+    limit = re.search(r"maxRanks = (\d+);", page("runtime/core/Manifest.cpp"))
+    ranks = f"{int(limit[1]):,}" if limit else "unknown"
+    faults = str(len(re.findall(r"^@fault\b", page("test/CudaStandIn/planted_faults.py"), re.M)))
+    for number, what, names in (
+            (predicted, "published steps that are predicted", ["README.md", "docs/guide/Status.md", "docs/performance/README.md", "docs/Rationale/PlannerInPlainData.md"]),
+            (ranks, "ranks that a program starts with", ["README.md", "docs/guide/Status.md", "docs/guide/Questions.md", "docs/reference/Limits.md", "docs/internals/Runtime.md"]),
+            (faults, "planted faults", ["docs/guide/Status.md", "docs/internals/Testing.md", "docs/performance/correctness.md"])):
+        for name in names:
+            expect(re.search(rf"(?<![\d,]){number}(?![\d,]*\d)", page(name)), f"{name} says that the {what} are {number}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     check_families(folder)
 check_target()
@@ -94,5 +109,6 @@ check_predictions()
 check_demo()
 check_features()
 check_precision()
+check_counts()
 print("\n".join("not so: " + each for each in problems) or "all statements hold")
 sys.exit(1 if problems else 0)

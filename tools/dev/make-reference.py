@@ -95,7 +95,7 @@ def keys_page(programs, missing):
     plan = programs.file("plan.yaml", "layout: { unknown: 1 }\n")
     add("`layout` of a plan", programs.known("known are ", "ppc-plan", *request, "--plan", plan), None)
     rows = programs.file("rows.csv", "id,model,unknown\na,b,1\n")
-    add("Columns of `--evaluate`", programs.known("known are ", "ppc-plan", "--evaluate", rows), "docs/reference/PlanFile.md")
+    add("Columns of `--evaluate`", programs.known("known are ", "ppc-plan", "--evaluate", rows), None)
     for title, given, page in MAPPINGS:
         cluster = programs.file("cluster.yaml", MACHINE.format(**{"device": "", "level": "", "file": "", **given}))
         add(title, programs.known("possible: ", "ppc-plan", model, "--cluster", cluster, "--seq-len", "128", "--global-batch", "8"), page)

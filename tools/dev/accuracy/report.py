@@ -262,7 +262,7 @@ python3 tools/dev/accuracy.py --measured DIR --plan-tool build/dev/bin/ppc-plan 
 - Spearman: rank correlation in the worst group of ten and more. A model without error would reach 0.887 on `bloom`, whose equal runs differ
   by 2.6 %, and 0.997 on `aleph-alpha`.
 
-Printed 90 % ranges cover 85.6 % of some 2,200 rows whose source was left out ([formulas](../internals/CostModel.md#how-far-may-a-prediction-be-off)).
+Printed 90 % ranges cover 85.6 % of rows whose source was left out ([formulas](../internals/CostModel.md#how-far-may-a-prediction-be-off)).
 """
 
 MISSES = """
