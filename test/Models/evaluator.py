@@ -95,10 +95,41 @@ def attention(op, q, k, v, slopes=None):
 
 
 def top_k(op, scores, bias, count):
-    keys = scores.real if bias is None else scores.real + bias.real
+    keys = scores.real if bias is None else scores.real + bias.real[0]
+    groups, chosen = int(op.number("groups", 1)), int(op.number("groups_per_row", 1))
+    if chosen < groups:
+        members = keys.reshape(keys.shape[:-1] + (groups, -1))
+        sums = numpy.sum(-numpy.sort(-members, axis=-1)[..., :2], axis=-1)
+        left_out = numpy.argsort(-sums, axis=-1, kind="stable")[..., chosen:]
+        members = members.copy()
+        numpy.put_along_axis(members, left_out[..., None], -numpy.inf, axis=-2)
+        keys = members.reshape(keys.shape)
     order = numpy.argsort(-keys, axis=-1, kind="stable")[..., :count]
     some = numpy.broadcast_to(order, scores.shape[:-1] + (count,))
     return [numpy.take_along_axis(scores, some, axis=-1), order[0]]
+
+
+def in_slots(ids, experts, slots):
+    """(batch, token, j, expert, slot) of each choice of a token that gets a slot. As many slots as tokens: each token has its own number."""
+    for batch, tokens in enumerate(ids):
+        free = [0] * experts
+        for token, chosen in enumerate(tokens):
+            for j, expert in enumerate(chosen):
+                slot = token if slots == len(tokens) else free[expert]
+                free[expert] += 1
+                if slot < slots:
+                    yield batch, token, j, expert, slot
+
+
+def routed(x, ids, weights, shape, experts, slots, isDispatch):
+    """To slots, or from slots, by which rows of `x` add up to the result."""
+    values = (x,) if weights is None else (x, weights)
+    y = numpy.zeros((max(value.shape[0] for value in values),) + shape, dtype=numpy.result_type(*values))
+    for batch, token, j, expert, slot in in_slots(ids, experts, slots):
+        at_token, at_slot = (slice(None), batch, token), (slice(None), batch, expert, slot)
+        source, target = (at_token, at_slot) if isDispatch else (at_slot, at_token)
+        y[target] += x[source] if weights is None else x[source] * weights[:, batch, token, j, None]
+    return y
 
 
 def norm(x, weight, bias, epsilon):
@@ -152,6 +183,8 @@ def apply(op, values):
         for dim in op.numbers("dims"):
             x = numpy.expand_dims(x, int(dim) + 1)
         return [numpy.broadcast_to(x, (x.shape[0],) + shape)]
+    if kind == "reduce" and "max" in op.text:
+        return [numpy.max(values[0].real, axis=tuple(1 + int(dim) for dim in op.numbers("dims")))]  # of which there is no derivative
     if kind == "reduce":
         return [numpy.sum(values[0], axis=tuple(1 + int(dim) for dim in op.numbers("dims")))]
     if kind == "split":
@@ -176,7 +209,35 @@ def apply(op, values):
         return attention(op, *values)
     if kind == "top_k":
         return top_k(op, values[0], values[1] if len(values) > 1 else None, op.types[-1][0][-1])
+    if kind in ("dispatch", "combine"):
+        slots = (op.types[-1] if kind == "dispatch" else op.types[0])[0]
+        return [routed(values[0], values[1], values[2] if len(values) > 2 else None, shape, slots[1], slots[2], kind == "dispatch")]
     raise NotImplementedError(f"line {op.line}: ppc.{kind}")
+
+
+def looked_up(op):
+    """The ids by which an op looks up, and how many rows, classes or experts they may name; None of other ops."""
+    kinds = {"embedding": lambda: op.types[0][0][0], "cross_entropy": lambda: op.types[0][0][-1], "dispatch": lambda: op.types[-1][0][1],
+             "combine": lambda: op.types[0][0][1]}
+    return (op.operands[1], kinds[op.kind]()) if op.kind in kinds else None
+
+
+def unknown_id(module):
+    """The line of the first op, of those that the loss needs, whose ids name nothing by what shapes and constants show; None: there is none."""
+    needed, ranges = {module.result}, {}
+    for op in reversed(module.ops):
+        if needed & set(op.results):
+            needed |= set(op.operands)
+    for op in module.ops:
+        if op.kind == "top_k":
+            ranges[op.results[1]] = (0, op.types[0][0][-1] - 1)
+        elif op.kind == "constant" and op.types[-1][1].startswith("i"):
+            ids = numpy.array(module_reader.dense(op.text))
+            ranges[op.results[0]] = (ids.min(), ids.max())
+        ids, count = looked_up(op) or (None, 0)
+        if ids in ranges and needed & set(op.results) and (ranges[ids][0] < 0 or ranges[ids][1] >= count):
+            return op.line
+    return None
 
 
 class OutOfRange(Exception):

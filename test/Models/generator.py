@@ -7,131 +7,10 @@ import random
 import re
 import struct
 
-MOST = 600  # elements of a value
-OWN_NAMES = ["n", "m", "two", "wide", "u", "classes", "in", "out"]
-NAMES = ["hidden", "vocab", "ffn", "heads", "kv_heads", "head_dim", *OWN_NAMES]
-
-
-def tensor(shape, element="f32"):
-    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{element}>"
-
-
-def product(shape):
-    result = 1
-    for extent in shape:
-        result *= extent
-    return result
-
-
-class Value:
-    def __init__(self, name, shape, tags):
-        self.name, self.shape, self.tags = name, tuple(shape), tuple(tags)
-
-
-class Drawing:
-    """A module while it is drawn. Each op is appended by `op`; patterns below put ops together."""
-
-    def __init__(self, pick):
-        self.pick, self.lines, self.values, self.arguments, self.count, self.layer = pick, [], [], [], 0, None
-        alike = pick.random() < 0.4
-        some = pick.sample([2, 3, 4, 6, 8], 1 if pick.random() < 0.3 else 2) if alike else None
-        size = (lambda choices: pick.choice(some)) if alike else pick.choice
-        self.batch, self.sequence = size([2, 4, 4, 6, 8]), size([2, 3, 4, 4, 6, 8])
-        self.hidden, self.vocab = size([1, 2, 3, 4, 4, 6, 8]), size([4, 5, 8, 12])
-        self.sizes = some or sorted({self.batch, self.sequence, self.hidden, self.vocab, pick.choice([1, 2, 3, 5])})
-        self.layers = pick.random() < 0.4
-        if self.layers:
-            self.layer = 0
-        names = pick.choice([["batch", "sequence"]] * 4 + [["batch", "seq"]])
-        self.integers = []
-        for name in ("ids", "targets"):
-            shape = (self.batch, self.sequence)
-            self.arguments.append((f"%{name}", shape, "i32", f'ppc.input = "{name}", ppc.dims = {quoted(names)}'))
-            self.integers.append((f"%{name}", shape))
-
-    def op(self, text, shape, tags, types=None):
-        """Appends `NAME = text : types to the result` and returns its value."""
-        self.count += 1
-        value = Value(f"%v{self.count}", shape, tags)
-        layer = f" {{ppc.layer = {self.layer} : i64}}" if self.layer is not None else ""
-        types = f" : {types or tensor(shape)}"
-        self.lines.append(f"  {value.name} = {text}" + (types + layer if text.startswith("ppc.constant") else layer + types))
-        if self.layer is not None and self.pick.random() < 0.35:
-            self.layer += 1
-        self.values.append(value)
-        return value
-
-    def parameter(self, shape, tags=None):
-        number = len(self.arguments)
-        names, used = [], set()
-        for extent, tag in zip(shape, tags or [None] * len(shape)):
-            choices = [name for name in NAMES if name not in used]
-            wanted = {"h": "hidden", "v": "vocab"}.get(tag)
-            name = wanted if wanted in choices and self.pick.random() < 0.7 else self.pick.choice(choices[:4] if self.pick.random() < 0.4 else choices)
-            names.append(name)
-            used.add(name)
-        kind = self.pick.choice(["#ppc.init<normal, 0.5>"] * 4 + ["#ppc.init<ones>", "#ppc.init<zeros>"])
-        path = self.pick.choice(["w{}", "layer.0/w {}", "p{}"]).format(number)
-        decay = ", ppc.no_weight_decay" if self.pick.random() < 0.2 else ""
-        value = Value(f"%w{number}", shape, [f"{number}.{i}" if tag is None else tag for i, tag in enumerate(tags or [None] * len(shape))])
-        self.arguments.append((value.name, tuple(shape), "f32", f'ppc.parameter = "{path}", ppc.dims = {quoted(names)}, ppc.init = {kind}{decay}'))
-        return value
-
-    def known_parameter(self, shape, tags=None):
-        """A parameter of this shape, often one that is used already."""
-        same = [Value(name, there, [f"{name}.{i}" for i in range(len(there))]) for name, there, _, text in self.arguments if "ppc.parameter" in text and there == tuple(shape)]
-        return self.pick.choice(same) if same and self.pick.random() < 0.6 else self.parameter(shape, tags)
-
-    def recent(self, least=0, most=8):
-        values = [value for value in self.values if least <= len(value.shape) <= most] or self.values
-        return self.pick.choice(values[-4:]) if self.pick.random() < 0.6 else self.pick.choice(values)
-
-    # Single ops.
-    def scale(self, x, factor):
-        return self.op(f"ppc.scale {x.name} by {factor}", x.shape, x.tags)
-
-    def unary(self, kind, x):
-        return self.op(f"ppc.{kind} {x.name}", x.shape, x.tags)
-
-    def binary(self, kind, x, y):
-        return self.op(f"ppc.{kind} {x.name}, {y.name}", x.shape, x.tags)
-
-    def broadcast(self, x, shape, tags, dims):
-        return self.op(f"ppc.broadcast {x.name} dims {list(dims)}", shape, tags, f"{tensor(x.shape)} to {tensor(shape)}")
-
-    def reduce(self, x, dims):
-        keep = [i for i in range(len(x.shape)) if i not in dims]
-        shape, tags = [x.shape[i] for i in keep], [x.tags[i] for i in keep]
-        combiner = self.pick.choice(["<sum>", "#ppc.combiner<sum>"])
-        return self.op(f"ppc.reduce {combiner} {x.name} dims {sorted(dims)}", shape, tags, f"{tensor(x.shape)} to {tensor(shape)}")
-
-    def transpose(self, x, order):
-        shape, tags = [x.shape[i] for i in order], [x.tags[i] for i in order]
-        return self.op(f"ppc.transpose {x.name} by {list(order)}", shape, tags, f"{tensor(x.shape)} to {tensor(shape)}")
-
-    def reshape(self, x, shape, tags):
-        return self.op(f"ppc.reshape {x.name}", shape, tags, f"{tensor(x.shape)} to {tensor(shape)}")
-
-    def matmul(self, spec, x, y, shape, tags):
-        return self.op(f'ppc.matmul "{spec}" {x.name}, {y.name}', shape, tags, f"({tensor(x.shape)}, {tensor(y.shape)}) -> {tensor(shape)}")
-
-    def constant(self, shape, tags=None, positive=False):
-        def nested(rest):
-            if not rest:
-                return f"{self.pick.choice([0.25, 0.5, 1.0, 1.5] if positive else [-1.5, -0.5, 0.0, 0.3, 0.5, 1.0, 1.25]):.2f}"
-            return "[" + ", ".join(nested(rest[1:]) for _ in range(rest[0])) + "]"
-        text = nested(()) if self.pick.random() < 0.3 else nested(shape)
-        return self.op(f"ppc.constant dense<{text}>", shape, tags or [f"c{i}" for i in range(len(shape))])
-
-    def embed(self, table, ids, shape):
-        tags = ["b", "s", table.tags[1]][-len(shape) - 1:] if len(shape) == 2 else [f"i{i}" for i in range(len(shape))] + [table.tags[1]]
-        result = (*shape, table.shape[1])
-        return self.op(f"ppc.embedding {table.name}, {ids}", result, tags, f"({tensor(table.shape)}, {tensor(shape, 'i32')}) -> {tensor(result)}")
-
-
-def quoted(names):
-    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
-
+import evaluator
+import losses
+import routing
+from drawing import MOST, Drawing, Value, product, tensor
 
 # Patterns: each appends some ops to a drawing.
 
@@ -321,16 +200,18 @@ def positions(d):
 def attends(d):
     """Attention; its sequence may be any dimension, and keys may be more than queries."""
     three = [value for value in d.values if len(value.shape) == 3]
-    if not three:
-        return
-    x = d.pick.choice(three[-3:])
-    if d.pick.random() < 0.2:
-        x = d.transpose(x, [1, 0, 2])
+    if three:
+        x = d.pick.choice(three[-3:])
+        attention(d, d.transpose(x, [1, 0, 2]) if d.pick.random() < 0.2 else x)
+
+
+def attention(d, x, isPlain=False):
+    """What attends to `x`, shaped like it; where it is not plain, perhaps to something else, or what the heads give."""
     kv, groups, width = d.pick.choice([1, 2]), d.pick.choice([1, 2]), d.pick.choice([2, 4])
     b, s, h = x.shape
     q = d.matmul("bsh,hkgd->bskgd", x, d.parameter((h, kv, groups, width), (x.tags[2], None, None, None)), (b, s, kv, groups, width), (*x.tags[:2], "k", "g", "d"))
     memory, keys = x, s
-    if d.pick.random() < 0.25:
+    if not isPlain and d.pick.random() < 0.25:
         keys = s + d.pick.choice([0, 1, 2, 4])
         small = d.pick.choice([d.constant, d.parameter])((keys, h))
         memory = d.broadcast(small, (b, keys, h), (x.tags[0], "m", x.tags[2]), [0])
@@ -338,19 +219,32 @@ def attends(d):
     if d.pick.random() < 0.4:
         k = d.op(f"ppc.rotary {k.name} frequencies [0.7]", k.shape, k.tags)
     words = ""
-    if d.pick.random() < 0.6:
+    if d.pick.random() < (0.85 if isPlain else 0.6):
         words = " causal" + (f" window {d.pick.choice([1, 2, 3])}" if d.pick.random() < 0.3 else "")
-    if d.pick.random() < 0.2:
-        slopes = d.constant((kv, groups))
+    if d.pick.random() < 0.25:
+        slopes = d.pick.choice([d.constant, d.parameter])((kv, groups))
         words += f" slopes {slopes.name} as {tensor(slopes.shape)}"
-    d.count += 2
-    names = f"%v{d.count - 1}", f"%v{d.count}"
-    layer = f" {{ppc.layer = {d.layer} : i64}}" if d.layer is not None else ""
-    d.lines.append(f"  {names[0]}, {names[1]} = ppc.attention {q.name}, {k.name}, {v.name} scale 0.5{words}{layer} : {tensor(q.shape)}, {tensor(k.shape)}, {tensor(v.shape)} -> {tensor(q.shape)}, {tensor(q.shape[:-1])}")
+    types = f"{tensor(q.shape)}, {tensor(k.shape)}, {tensor(v.shape)} -> {tensor(q.shape)}, {tensor(q.shape[:-1])}"
+    names = d.two(f"ppc.attention {q.name}, {k.name}, {v.name} scale 0.5{words}", types)
     out = Value(names[0], q.shape, q.tags)
     d.values.append(out)
-    if d.pick.random() < 0.6:
-        d.matmul("bskgd,kgdh->bsh", out, d.parameter((kv, groups, width, h), (None, None, None, x.tags[2])), x.shape, x.tags)
+    if isPlain or d.pick.random() < 0.6:
+        return d.matmul("bskgd,kgdh->bsh", out, d.parameter((kv, groups, width, h), (None, None, None, x.tags[2])), x.shape, x.tags)
+    return out
+
+
+def sequences(d):
+    """Layers as models of language have them: a norm, attention that is causal for the most part, and what was there before."""
+    three = [value for value in d.values if len(value.shape) == 3 and value.shape[:2] == (d.batch, d.sequence) and value.shape[2] > 1]
+    if not three:
+        return
+    x = d.pick.choice(three[-3:])
+    for _ in range(d.pick.choice([1, 1, 2])):
+        weight = d.known_parameter(x.shape[2:], x.tags[2:])
+        y = d.op(f"ppc.rms_norm {x.name}, {weight.name} epsilon 1.0e-02", x.shape, x.tags, f"{tensor(x.shape)}, {tensor(weight.shape)}")
+        x = d.binary("add", x, attention(d, y, isPlain=True))
+        if d.layer is not None:
+            d.layer += 1
 
 
 def classes(d):
@@ -366,21 +260,12 @@ def classes(d):
             count = product(x.shape[:-1])
             if len(x.shape) < 2 or count > 100:
                 return
-            flat = [d.pick.randrange(x.shape[-1]) for _ in range(count)]
-
-            def nested(rest):
-                return str(flat.pop()) if not rest else "[" + ", ".join(nested(rest[1:]) for _ in range(rest[0])) + "]"
-            d.count += 1
-            d.lines.append(f"  %v{d.count} = ppc.constant dense<{nested(x.shape[:-1])}> : {tensor(x.shape[:-1], 'i32')}")
-            ids = [(f"%v{d.count}", x.shape[:-1])]
+            ids = [(d.integer_constant(x.shape[:-1], [d.pick.randrange(x.shape[-1]) for _ in range(count)]), x.shape[:-1])]
     ids = ids or [entry for entry in d.integers if entry[1] == x.shape[:-1]]
     if not ids or (x.shape[-1] < d.vocab and not ids[0][0].startswith("%v")):
         return
     target, shape = d.pick.choice(ids)
-    d.count += 2
-    names = f"%v{d.count - 1}", f"%v{d.count}"
-    layer = f" {{ppc.layer = {d.layer} : i64}}" if d.layer is not None else ""
-    d.lines.append(f"  {names[0]}, {names[1]} = ppc.cross_entropy {x.name}, {target}{layer} : ({tensor(x.shape)}, {tensor(shape, 'i32')}) -> ({tensor(shape)}, {tensor(shape)})")
+    names = d.two(f"ppc.cross_entropy {x.name}, {target}", f"({tensor(x.shape)}, {tensor(shape, 'i32')}) -> ({tensor(shape)}, {tensor(shape)})")
     d.values.append(Value(names[0], shape, x.tags[:-1]))
 
 
@@ -397,16 +282,11 @@ def chosen(d):
     x = d.recent(1)
     if x.shape[-1] < 2:
         return
-    count = d.pick.randrange(1, min(3, x.shape[-1]) + 1)
-    shape = x.shape[:-1] + (count,)
-    d.count += 2
-    names = f"%v{d.count - 1}", f"%v{d.count}"
-    layer = f" {{ppc.layer = {d.layer} : i64}}" if d.layer is not None else ""
-    d.lines.append(f"  {names[0]}, {names[1]} = ppc.top_k {x.name}{layer} : {tensor(x.shape)} -> {tensor(shape)}, {tensor(shape, 'i32')}")
-    d.values.append(Value(names[0], shape, x.tags[:-1] + ("top",)))
+    values, ids = routing.largest(d, x, d.pick.randrange(1, min(3, x.shape[-1]) + 1))
+    shape = values.shape
     if d.pick.random() < 0.6 and product(shape) * 2 <= MOST:
         table = d.known_parameter((x.shape[-1], 2), (x.tags[-1], None)) if d.pick.random() < 0.8 else d.constant((x.shape[-1], 2))
-        d.embed(table, names[1], shape)
+        d.embed(table, ids, shape)
 
 
 def samples(d):
@@ -421,9 +301,7 @@ def samples(d):
         d.op(f"ppc.rotary {y.name} frequencies [0.3]", y.shape, y.tags)
     elif kind == "rows":
         y = d.reduce(x, [1])
-        d.count += 1
-        d.lines.append(f"  %v{d.count} = ppc.constant dense<[{', '.join(str(d.pick.randrange(d.batch)) for _ in range(3))}]> : tensor<3xi32>")
-        d.embed(y, f"%v{d.count}", (3,))
+        d.embed(y, d.integer_constant((3,), [d.pick.randrange(d.batch) for _ in range(3)]), (3,))
     elif kind == "gram":
         y = d.reduce(x, [1])
         d.scale(d.matmul("bf,cf->bc", y, y, (d.batch, d.batch), ("b", "b")), 0.25)
@@ -444,19 +322,7 @@ def samples(d):
 
 
 PATTERNS = [(pointwise, 5), (combined, 4), (spread, 3), (sums, 2), (swapped, 2), (products, 5), (regrouped, 2), (rows, 3), (parts, 2), (positions, 2),
-            (attends, 1), (classes, 2), (tables, 1), (chosen, 0.7), (samples, 1.5)]
-
-
-def to_scalar(d, x):
-    """The sum of all elements; at times in steps with something in between."""
-    while x.shape:
-        dims = list(range(len(x.shape)))
-        if len(dims) > 1 and d.pick.random() < 0.4:
-            dims = sorted(d.pick.sample(dims, d.pick.randrange(1, len(dims))))
-        x = d.reduce(x, dims)
-        if x.shape and d.pick.random() < (0.25 if "b" in x.tags else 0.05):
-            x = d.unary(d.pick.choice(["sigmoid", "silu", "exp"]), d.scale(x, 0.125))
-    return d.scale(x, d.pick.choice([0.03125, 0.25, 0.125]))
+            (attends, 1), (sequences, 0.7), (classes, 2), (tables, 1), (chosen, 0.7), (routing.experts, 1), (samples, 1.5)]
 
 
 def draw(pick):
@@ -471,17 +337,19 @@ def draw(pick):
         pattern(d)
     if pick.random() < 0.1:
         d.parameter(tuple(pick.choice(d.sizes) for _ in range(pick.randrange(0, 4))))
-    terms = [to_scalar(d, d.values[-1])]
+    terms = [losses.to_scalar(d, d.values[-1])]
     for _ in range(pick.choice([0, 0, 0, 1, 1, 2])):
-        terms.append(to_scalar(d, pick.choice(d.values)))
+        terms.append(losses.to_scalar(d, pick.choice(d.values)))
     if pick.random() < 0.1:
         weight = pick.choice([Value(name, shape, [""] * len(shape)) for name, shape, _, text in d.arguments if "ppc.parameter" in text])
-        terms.append(to_scalar(d, d.binary("mul", weight, weight)))
+        terms.append(losses.to_scalar(d, d.binary("mul", weight, weight)))
+    if pick.random() < 0.03:
+        terms.append(losses.to_scalar(d, routing.unknown_ids(d)))
     loss = terms[0]
     for term in terms[1:]:
         loss = d.binary(pick.choice(["add", "add", "add", "sub"] if pick.random() < 0.95 else ["mul"]), loss, term)
-    if pick.random() < 0.03:
-        loss = d.unary(pick.choice(["exp", "sigmoid", "silu"]), loss)
+    if pick.random() < 0.1:
+        loss = losses.odd(d, loss)
     return d, loss
 
 
@@ -532,8 +400,7 @@ def bound(module, argument):
     """The least number of rows or classes that ids select from."""
     least = []
     for op in module.ops:
-        if op.kind == "embedding" and op.operands[1] == argument.value:
-            least.append(op.types[0][0][0])
-        if op.kind == "cross_entropy" and op.operands[1] == argument.value:
-            least.append(op.types[0][0][-1])
+        ids = evaluator.looked_up(op)
+        if ids and ids[0] == argument.value:
+            least.append(ids[1])
     return min(least, default=2)

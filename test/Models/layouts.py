@@ -28,12 +28,13 @@ def draw(pick, text):
     if pick.random() < 0.4:
         layout["tp"] = pick.choice([2, 2, 3, 4])
         layout["sp"] = pick.random() < 0.3
-    if pick.random() < 0.25:
+    attends = "ppc.attention" in text
+    if pick.random() < (0.5 if attends else 0.25):
         layout["cp"] = pick.choice([2, 2, 3])
         layout["context"] = pick.choice(["all-gather", "ulysses"])
     if layers and pick.random() < 0.55:
         layout["pp"] = pick.choice([2, 2, 3])
-        layout["schedule"] = pick.choice(SCHEDULES)
+        layout["schedule"] = "seq1f1b" if attends and pick.random() < 0.4 else pick.choice(SCHEDULES)
         if layout["schedule"] in ("interleaved", "breadth-first"):
             layout["vp"] = 2
     if pick.random() < 0.35:
@@ -48,7 +49,15 @@ def draw(pick, text):
         layout[pick.choice([key for key in ("dp", "tp", "cp", "pp") if layout.get(key, 1) > 1])] = 1
     if batch % (layout.get("dp", 1) * layout["micro-batch"]):
         layout["micro-batch"] = 1
+    if "ppc.dispatch" in text and pick.random() < 0.6:
+        layout["ep"] = pick.choice(expert_degrees(layout))
     return {key: value for key, value in layout.items() if value is not False and (value != 1 or key == "micro-batch")}
+
+
+def expert_degrees(layout):
+    """Over how many ranks experts may be: all that share a sample, and of the others as many as divide them."""
+    tensor, others = layout.get("tp", 1), [layout.get("dp", 1), layout.get("cp", 1)]
+    return [degree for degree in range(1, RANKS + 1) if degree % tensor == 0 and any(other % (degree // tensor) == 0 for other in others)] or [1]
 
 
 def ranks(layout):

@@ -6,8 +6,8 @@
 
 Module I is drawn by its number alone (`--seed I --count 1`). Each layout is imported, cut, proved and executed on the interpreter in f64
 (ppc-opt --test-ppc-model-cases). Equal, or refused with a place and a reason, is right; what is computed otherwise, not proved, refused in words of
-passes, or ends by a signal, is made smaller and, with --keep, written to a file. Refusals are counted by their reason; those of a module whose loss is a
-sum over samples are counted apart, since then micro-batches are no reason.
+passes, or ends by a signal, is made smaller and, with --keep, written to a file. Each refusal must be for a reason that reasons.py lists, and that is
+true of this module and layout; --verbose counts them, those of a module whose loss is a sum over samples apart as well.
 """
 import argparse
 import concurrent.futures
@@ -23,10 +23,21 @@ import evaluator
 import generator
 import judge
 import layouts
+import reasons
 import smaller
 
 GROUP = 20      # modules of one process
 UNUSUAL = 0.35  # of modules that are likely to be refused, those that are kept
+
+
+def is_usual(case):
+    """Whether the loss is a sum over samples, and each parameter matters, but for biases that only choose; or whether ids name nothing."""
+    if case.unknown is not None:
+        return True
+    reads = [(op.kind == "top_k" and place == 1, name) for op in case.module.ops for place, name in enumerate(op.operands)]
+    biases = {name for isBias, name in reads if isBias} - {name for isBias, name in reads if not isBias}
+    slopes = evaluator.gradients(case.module, case.numbers)
+    return judge.is_separate(case) and bool(slopes) and all(slope.any() for name, slope in slopes.items() if name not in biases)
 
 
 def make(number, count, folder):
@@ -36,8 +47,7 @@ def make(number, count, folder):
         text = generator.model(f"{number}.{attempt}")
         try:
             case = judge.Case(number, text, [])
-            slopes = evaluator.gradients(case.module, case.numbers)
-            usual = judge.is_separate(case) and bool(slopes) and all(slope.any() for slope in slopes.values())
+            usual = is_usual(case)
         except evaluator.OutOfRange:
             continue
         if usual or pick.random() < UNUSUAL:
@@ -59,32 +69,41 @@ def reason(outcome):
 
 class Tally:
     def __init__(self):
-        self.modules, self.layouts, self.verdicts, self.refusals, self.needless, self.shown = 0, 0, {}, {}, {}, {}
+        self.modules, self.layouts, self.verdicts, self.refusals, self.shown = 0, 0, {}, {}, {}
 
     def add(self, case, found, arguments, plans):
         self.modules += 1
         for layout, outcome in zip(case.layouts, found):
             self.layouts += 1
-            verdict = judge.verdict(outcome)
-            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
-            if verdict == "equal":
-                continue
+            verdict, kind = judge.verdict(outcome), reason(outcome)
             if verdict == "refused":
-                self.refusals[reason(outcome)] = self.refusals.get(reason(outcome), 0) + 1
-                if outcome.startswith("failed: train") and judge.is_separate(case):
-                    self.needless[reason(outcome)] = self.needless.get(reason(outcome), 0) + 1
+                kind, verdict = reasons.find(case, layout, plan_of(layout, plans), outcome)
+                counts = self.refusals.setdefault(kind, [0, 0, outcome])
+                counts[0] += 1
+                counts[1] += outcome.startswith("failed: train") and judge.is_separate(case)
+            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+            if verdict in ("equal", "refused"):
                 continue
-            kind = verdict + " " + (reason(outcome) if verdict != "wrong" else "with runs" if " runs " in case.text else "")
+            kind = verdict + " " + (kind if verdict != "wrong" else "with runs" if " runs " in case.text else "")
             self.shown[kind] = self.shown.get(kind, 0) + 1
             if self.shown[kind] <= arguments.show:
                 report(arguments, case, layout, outcome, verdict, plans)
 
+    def table(self):
+        """Refusals by reason."""
+        print(f"{'refused because of':40} {'layouts':>8} {'separate samples':>17}  for example")
+        for kind, (number, separate, outcome) in sorted(self.refusals.items(), key=lambda entry: -entry[1][0]):
+            print(f"{kind:40} {number:8} {separate:17}  {outcome[:150]}")
+
+
+def plan_of(layout, plans):
+    return plans.get(os.path.basename(layout.get("plan-file", "")), "")
+
 
 def report(arguments, case, layout, outcome, verdict, plans):
     print(f"FAILED module {case.name} under {layout}: {outcome[:300]}", flush=True)
-    plan = plans.get(os.path.basename(layout.get("plan-file", "")), "")
-    text = case.text
-    if arguments.shrink:
+    plan, text = plan_of(layout, plans), case.text
+    if arguments.shrink and verdict not in ("untrue", "unlisted"):
         text, layout, outcome = smaller.shrink(arguments.build, case, layout, plan, verdict)
     said = {key: value for key, value in layout.items() if key != "plan-file"}
     shown = f"// {json.dumps(said)}\n// right: equal; module {case.name}: {outcome[:400]}\n" + "".join(f"// plan: {line}\n" for line in plan.splitlines()) + text
@@ -101,7 +120,7 @@ def replay(build, paths):
     paths = [file for path in paths for file in ([os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".mlir")] if os.path.isdir(path) else [path])]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="ppc-models-") as folder:
-        cases, rights = [], []
+        cases, plans, rights = [], [], []
         for path in paths:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
@@ -111,12 +130,16 @@ def replay(build, paths):
                 layout["plan-file"] = os.path.join(folder, os.path.basename(path) + ".yaml")
                 with open(layout["plan-file"], "w", encoding="utf-8") as file:
                     file.write("\n".join(plan) + "\n")
+            plans.append("\n".join(plan))
             cases.append(judge.Case(os.path.basename(path), text, [layout], most=None))
             rights.append(re.match(r"// right: (\w+)", lines[1])[1])
-        for case, right, found in zip(cases, rights, judge.outcomes(build, cases)):
-            if judge.verdict(found[0]) != right:
+        for case, plan, right, found in zip(cases, plans, rights, judge.outcomes(build, cases)):
+            verdict = judge.verdict(found[0])
+            if verdict == "refused":
+                verdict = reasons.find(case, case.layouts[0], plan, found[0])[1]
+            if verdict != right:
                 failed += 1
-                print(f"FAILED {case.name}: {found[0][:300]}; right: {right}", flush=True)
+                print(f"FAILED {case.name}: {verdict}: {found[0][:300]}; right: {right}", flush=True)
     print(f"{len(paths)} modules that failed once, {failed} failed")
     return failed
 
@@ -141,9 +164,7 @@ def draw_and_run(arguments):
                 for case, found in results:
                     tally.add(case, found, arguments, plans)
     if arguments.verbose:
-        for title, counts in (("refused", tally.refusals), ("refused though the samples are separate", tally.needless)):
-            for text, number in sorted(counts.items(), key=lambda entry: -entry[1])[:40]:
-                print(f"  {title} {number}: {text}")
+        tally.table()
     for text, number in sorted(tally.shown.items(), key=lambda entry: -entry[1]):
         print(f"  {number} {text}")
     wrong = sum(number for verdict, number in tally.verdicts.items() if verdict not in ("equal", "refused"))
@@ -162,7 +183,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", type=int, default=2, help="of each kind of failure, how many are shown")
     parser.add_argument("--keep", default=None)
-    parser.add_argument("--verbose", action="store_true", help="print reasons of refusals")
+    parser.add_argument("--verbose", action="store_true", help="print a table of the reasons of refusals")
     parser.add_argument("--replay", nargs="*", default=None)
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     arguments = parser.parse_args()

@@ -28,6 +28,8 @@ private:
   LogicalResult checkSlices(int64_t sequence);
   /// What experts with queues for their tokens cannot be beside, if the model has such.
   LogicalResult refuseQueues(const Twine &what);
+  /// No argument has a dimension of this name.
+  LogicalResult refuseUnnamed(StringRef dimension, const Twine &use);
   LogicalResult checkExperts();
   LogicalResult checkShardGroup();
   LogicalResult checkStateGroups();
@@ -189,8 +191,7 @@ LogicalResult PlanBuilder::checkContext(int64_t sequence) {
   if (cp == 1)
     return success();
   if (!sequence)
-    return module.emitError(
-        "no argument has a dimension called \"sequence\" in ppc.dims, which context parallelism cuts");
+    return refuseUnnamed("sequence", "which context parallelism cuts");
   if (sequence % cp)
     return module.emitError() << "context parallelism cannot cut sequences of " << sequence << " tokens evenly over cp "
                               << cp << ": it must divide them";
@@ -205,6 +206,10 @@ LogicalResult PlanBuilder::checkContext(int64_t sequence) {
   if (failed(checkExchange()))
     return failure();
   return refuseQueues("context parallelism (cp " + Twine(cp) + ")");
+}
+
+LogicalResult PlanBuilder::refuseUnnamed(StringRef dimension, const Twine &use) {
+  return module.emitError() << "no argument has a dimension called \"" << dimension << "\" in ppc.dims, " << use;
 }
 
 LogicalResult PlanBuilder::refuseQueues(const Twine &what) {
@@ -223,7 +228,9 @@ LogicalResult PlanBuilder::checkSlices(int64_t sequence) {
   int64_t slices = defaultSlices(schedule, pp);
   if (slices == 1)
     return success();
-  if (!sequence || sequence % slices)
+  if (!sequence)
+    return refuseUnnamed("sequence", "which schedule " + schedule + " cuts");
+  if (sequence % slices)
     return module.emitError() << "schedule " << schedule << " cannot cut sequences of " << sequence << " tokens into "
                               << slices << " slices: use sequences that " << slices << " divides, or another schedule";
   if (int64_t each = sequence / slices; sequenceParallel && tensorColumns() > each && tp > 1)
@@ -233,12 +240,15 @@ LogicalResult PlanBuilder::checkSlices(int64_t sequence) {
 }
 
 LogicalResult PlanBuilder::checkExchange() {
-  if (contextKind != ContextKind::Ulysses)
+  bool attends = module.walk([](AttentionOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (contextKind != ContextKind::Ulysses || !attends)
     return success();
   int64_t heads = logicalDimension(module, "kv_heads"),
           each = std::max<int64_t>(logicalDimension(module, "head_group"), 1);
+  if (!heads)
+    return refuseUnnamed("kv_heads", "which context ulysses shards over cp; use context all-gather, or name it so");
   HeadCut tensor = cutHeads(heads, each, tensorColumns());
-  if (heads && exchangedHeads(heads, each, tensor, cp))
+  if (exchangedHeads(heads, each, tensor, cp))
     return success();
   return module.emitError() << "context ulysses cannot exchange sequences in cp " << cp << " parts for heads: of "
                             << heads << " key-value heads of " << each << " query heads each, tp " << tp << " leaves "
@@ -314,11 +324,18 @@ LogicalResult PlanBuilder::checkTensorNames(PlanAttr plan) {
       text += (text.empty() ? "'" : ", '") + name.str() + "'";
     return names.size() > 4 ? text + " and others" : text;
   };
-  return module.emitError() << "tp " << tp << " cuts none of the parameters " << list(whole.getArrayRef())
-                            << ": it cuts dimensions that ppc.dims calls \"ffn\", \"kv_heads\", \"head_group\", "
-                               "\"experts\" or \"vocab\", and theirs are called "
-                            << list(names.getArrayRef())
-                            << "; name them so, or say in a plan file over which axes they are cut";
+  std::string sharded;
+  for (NamedAttribute dim : plan.getDimensions())
+    if (dim.getName() != "batch" && dim.getName() != "sequence")
+      sharded += (sharded.empty() ? "\"" : ", \"") + dim.getName().str() + "\"";
+  InFlightDiagnostic error = module.emitError()
+                             << "tp " << tp << " cuts none of the parameters " << list(whole.getArrayRef())
+                             << ": it cuts dimensions that ppc.dims calls " << sharded << ", and theirs are called "
+                             << list(names.getArrayRef())
+                             << "; name them so, or say in a plan file over which axes they are cut";
+  if (names.contains("experts"))
+    error << "; experts need --ep";
+  return error;
 }
 
 } // namespace

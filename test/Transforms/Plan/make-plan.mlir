@@ -10,7 +10,12 @@
 // RUN: ppc-opt %t.mlir --ppc-make-plan="sp zero=1" | FileCheck %s --check-prefix=ALONE
 // RUN: ppc-opt %t.mlir --ppc-make-plan="dp=2 cp=4 tp=2 sp zero=1" | FileCheck %s --check-prefix=CONTEXT
 // RUN: ppc-opt %t.mlir --ppc-make-plan="cp=2 context=ulysses" | FileCheck %s --check-prefix=ULYSSES
-// RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=4 context=ulysses" 2>&1 | FileCheck %s --check-prefix=ULYSSES-FEW
+// RUN: ppc-opt %t.mlir --ppc-make-plan="cp=4 context=ulysses" | FileCheck %s --check-prefix=ULYSSES-NONE
+// RUN: sed 's/^  %%2 = /  %%q1 = ppc.reshape %%1 : tensor<8x3x2x4xf32> to tensor<1x8x3x2x4xf32>\n  %%k = ppc.reduce <sum> %%q1 dims [3] : tensor<1x8x3x2x4xf32> to tensor<1x8x3x4xf32>\n  %%out, %%lse = ppc.attention %%q1, %%k, %%k scale 1.0 : tensor<1x8x3x2x4xf32>, tensor<1x8x3x4xf32>, tensor<1x8x3x4xf32> -> tensor<1x8x3x2x4xf32>, tensor<1x8x3x2xf32>\n&/' %t.mlir > %t.attends.mlir
+// RUN: not ppc-opt %t.attends.mlir --ppc-make-plan="cp=4 context=ulysses" 2>&1 | FileCheck %s --check-prefix=ULYSSES-FEW
+// RUN: sed 's/"kv_heads"/"heads"/' %t.attends.mlir > %t.nameless.mlir
+// RUN: not ppc-opt %t.nameless.mlir --ppc-make-plan="cp=2 context=ulysses" 2>&1 | FileCheck %s --check-prefix=ULYSSES-NAMELESS
+// RUN: not ppc-opt %s --ppc-make-plan="pp=2 schedule=seq1f1b" 2>&1 | FileCheck %s --check-prefix=SLICES-NAMELESS
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=2 context=ring" 2>&1 | FileCheck %s --check-prefix=RING
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=2 context=zigzag" 2>&1 | FileCheck %s --check-prefix=NO-CONTEXT
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=3" 2>&1 | FileCheck %s --check-prefix=CONTEXT-UNEVEN
@@ -57,6 +62,10 @@
 // CONTEXT: grid = <dp = 2, cp = 4, tp = 2>
 // CONTEXT-SAME: batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}, update = ["dp", "cp"], overlap = true>
 // ULYSSES: sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {head_group = ["cp"]}, overlap = true>
+// Without attention there are no heads to exchange.
+// ULYSSES-NONE: sequence = ["cp"]
+// ULYSSES-NAMELESS: error: no argument has a dimension called "kv_heads" in ppc.dims, which context ulysses shards over cp; use context all-gather, or name it so
+// SLICES-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which schedule seq1f1b cuts
 // ULYSSES-FEW: error: context ulysses cannot exchange sequences in cp 4 parts for heads: of 3 key-value heads of 2 query heads each, tp 1 leaves 3 of 2, and cp divides neither; use context all-gather
 // RING: error: programs of target host do not have context ring
 // NO-CONTEXT: error: context is 'zigzag', expected all-gather or ulysses
