@@ -24,7 +24,9 @@ LogicalResult test::verifySizes(Operation *root, int64_t most) {
     if (auto buffer = dyn_cast<ppcrt::BufferOp>(op))
       types.push_back(buffer.getBufferType());
     for (Type type : types)
-      if (isLarge(type))
+      if (auto tensor = dyn_cast<TensorType>(type); tensor && !tensor.getElementType().isIntOrFloat())
+        return op->emitError() << "has a value of type " << type << ", and tests compute integers and floats";
+      else if (isLarge(type))
         return op->emitError() << "has a value of type " << type << ", and tests compute at most " << most
                                << " elements";
     return WalkResult::advance();

@@ -70,6 +70,8 @@ def run_group(build, seed, number, modules, passes, may_shrink):
         bench, finds, seen = runner.Bench(build, folder), [], set()
         for index, problem in bench.failures(texts, arguments):
             text = texts[index]
+            if problem == "takes too long" and bench.takes_long_itself(source.text, text, arguments):
+                continue
             if may_shrink and problem not in seen:
                 seen.add(problem)
                 text = shrink(bench, text, arguments, problem) if problem != "takes too long" else text

@@ -4,7 +4,7 @@ import re
 import resource
 import subprocess
 
-SECONDS = 20        # of processor time for a module by itself, where what it was made of takes less than one
+SECONDS = 20        # of processor time for a module by itself, where what it was made of takes less than a fourth of it
 MEMORY = 3 << 30    # bytes of address space
 WALL = 600          # seconds that a process may stand still: other work on a machine does not count
 OPTIONS = ["--mlir-disable-threading", "--split-input-file", "-o", os.devnull]
@@ -45,6 +45,11 @@ class Bench:
         ours = [re.split(r"[(<]| /", frame.replace("(anonymous namespace)::", ""))[0] for frame in frames if "/lib/" in frame and ".cpp" in frame and "/usr/" not in frame or "dialects/" in frame]
         word = re.search(r"LLVM ERROR: [^\n]*|[^\n]*Assertion [^\n]*|terminate called[^\n]*", said)
         return f"signal {-status}: {(re.sub(r'[0-9]+', 'N', word[0])[:120] + ' ') if word else ''}{' < '.join(ours[:3])}"
+
+    def takes_long_itself(self, source, text, arguments):
+        """Whether `text` takes long as the source that it was made of does, and ends."""
+        isSlow = self.run([source], arguments, SECONDS // 4)[0] == -24
+        return isSlow and self.run([text], arguments, 10 * SECONDS)[0] != -24
 
     def failures(self, texts, arguments, seconds=SECONDS):
         """(index, what is wrong) of those that fail. One that ends the process is found by halves."""
