@@ -114,6 +114,7 @@ void ConfigReader::readArchitecture() {
     alias = other->modelType.str();
   config.architecture = family->architecture.str();
   shape.family = family->modelType.str();
+  config.modelType = other ? alias : shape.family;
   readFamily = family->read;
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char *configFile = "config.json";
 constexpr size_t namesShown = 4;
+constexpr int64_t strip = 4096; // elements that are converted at a time
 
 bool exists(const std::string &path) {
   struct stat status;
@@ -38,8 +39,10 @@ std::string showNames(const std::vector<std::string> &names) {
 }
 
 // Files of models of several parts have more before the names of the text part.
-constexpr const char *textPrefixes[][2] = {
-    {"model.language_model.", "model."}, {"language_model.model.", "model."}, {"language_model.lm_head.", "lm_head."}};
+constexpr const char *textPrefixes[][2] = {{"model.language_model.", "model."},
+                                           {"language_model.model.", "model."},
+                                           {"language_model.lm_head.", "lm_head."},
+                                           {"backbone.", "model."}};
 constexpr const char *otherPrefixes[] = {
     "model.visual.",         "visual.",       "vision_tower.", "vision_model.",
     "model.vision_",         "mm_projector.", "audio_tower.",  "model.multi_modal_projector.",
@@ -189,15 +192,39 @@ std::string WeightFiles::showPresent() const {
 }
 
 void WeightFiles::Segment::read(int64_t inside, std::byte *out, DataType type, int64_t at, int64_t length) const {
-  inside += first;
+  if (order.isSame())
+    return readRow(first + inside, out, type, at, length);
+  for (int64_t done = 0; done < length;) {
+    int64_t count = std::min(length - done, order.runLength(inside + done)), step = order.strides.back();
+    step == 1 ? readRow(position(inside + done), out, type, at + done, count)
+              : readApart(position(inside + done), step, out, type, at + done, count);
+    done += count;
+  }
+}
+
+void WeightFiles::Segment::readRow(int64_t from, std::byte *out, DataType type, int64_t at, int64_t length) const {
   if (!quantized)
-    return convert(file->data(*tensor), tensor->type, inside, out, type, at, length);
-  constexpr int64_t strip = 4096;
+    return convert(file->data(*tensor), tensor->type, from, out, type, at, length);
   std::vector<double> values(std::min(strip, length));
   for (int64_t done = 0; done < length; done += strip) {
     int64_t count = std::min(strip, length - done);
-    quantized->read(inside + done, count, values.data());
+    quantized->read(from + done, count, values.data());
     convert(reinterpret_cast<const std::byte *>(values.data()), "F64", 0, out, type, at + done, count);
+  }
+}
+
+void WeightFiles::Segment::readApart(int64_t from, int64_t step, std::byte *out, DataType type, int64_t at,
+                                     int64_t length) const {
+  int64_t bytes = quantized ? int64_t(sizeof(double)) : tensor->elementBytes;
+  std::vector<std::byte> values(size_t(std::min(strip, length) * bytes));
+  for (int64_t done = 0; done < length; done += strip) {
+    int64_t count = std::min(strip, length - done);
+    for (int64_t i = 0; i < count; ++i)
+      if (int64_t element = from + (done + i) * step; quantized)
+        quantized->read(element, 1, reinterpret_cast<double *>(values.data()) + i);
+      else
+        std::memcpy(values.data() + i * bytes, file->data(*tensor) + element * bytes, size_t(bytes));
+    convert(values.data(), quantized ? "F64" : tensor->type, 0, out, type, at + done, count);
   }
 }
 
@@ -207,8 +234,19 @@ const WeightFiles::Place *WeightFiles::find(const std::string &name) const {
   return found == places.end() ? nullptr : &found->second;
 }
 
-// The first way whose tensors are all there; null with the names missing from the way of which most is there.
-const WeightParts *WeightFiles::choose(const std::vector<WeightParts> &ways, std::vector<std::string> &missing) const {
+// The first way whose tensors are all there and fit, or else are all there; null with the names missing from the way of
+// which most is there.
+const WeightParts *WeightFiles::choose(const std::vector<WeightParts> &ways, const std::vector<int64_t> &whole,
+                                       std::vector<std::string> &missing) const {
+  const WeightParts *complete = nullptr;
+  for (const WeightParts &way : ways)
+    if (isComplete(way)) {
+      if (fits(way, whole))
+        return &way;
+      complete = complete ? complete : &way;
+    }
+  if (complete)
+    return complete;
   bool first = true;
   size_t best = 0;
   std::vector<std::string> lacking;
@@ -218,8 +256,6 @@ const WeightParts *WeightFiles::choose(const std::vector<WeightParts> &ways, std
     for (const WeightPart &part : way)
       for (int64_t i = 0; i < part.count; ++i)
         find(part.name(i)) ? void(++present) : absent.push_back(part.name(i));
-    if (absent.empty())
-      return &way;
     if (first || present > best)
       lacking = absent, best = present;
     first = false;
@@ -236,14 +272,39 @@ bool WeightFiles::isComplete(const WeightParts &way) const {
   return true;
 }
 
+// Ways that differ in the order of elements only, of which the shape has told.
+static bool isSameTensors(const WeightParts &a, const WeightParts &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const WeightPart &one, const WeightPart &other) {
+    return one.tensor == other.tensor && one.count == other.count;
+  });
+}
+
+// As --save-parameters writes a parameter: one tensor, in the program's shape.
+static bool isWholeParameter(const WeightParts &way, const StoredTensor &tensor, const std::vector<int64_t> &whole) {
+  return way.size() == 1 && way.front().count == 1 && way.front().order.isSame() && tensor.shape == whole;
+}
+
+bool WeightFiles::fits(const WeightParts &way, const std::vector<int64_t> &whole) const {
+  for (const WeightPart &part : way) {
+    const Place *companion = part.companion.empty() ? nullptr : find(part.companion);
+    if (companion && companion->tensor->shape != part.companionShape)
+      return false;
+    for (int64_t i = 0; i < part.count; ++i)
+      if (const StoredTensor &tensor = *find(part.name(i))->tensor;
+          tensor.shape != part.shape && !isWholeParameter(way, tensor, whole))
+        return false;
+  }
+  return true;
+}
+
 std::vector<WeightFiles::Segment> WeightFiles::segmentsOf(const WeightParts &way, const std::vector<int64_t> &whole) {
   std::vector<Segment> list;
-  bool isOne = way.size() == 1 && way.front().count == 1;
   for (const WeightPart &part : way)
     for (int64_t k = 0; k < part.count; ++k) {
       const Place &place = *find(part.name(k));
-      checkFit(place, isOne && place.tensor->shape == whole ? whole : part.shape); // as --save-parameters writes it
-      list.push_back({part.offset + k * part.step, part.size(), part.first, place.file, place.tensor, place.quantized});
+      checkFit(place, isWholeParameter(way, *place.tensor, whole) ? whole : part.shape);
+      list.push_back({part.offset + k * part.step, part.size(), part.first, place.file, place.tensor, place.quantized,
+                      part.order});
       used[nameInText(place.tensor->name)] = true;
     }
   std::sort(list.begin(), list.end(), [](const Segment &a, const Segment &b) { return a.begin < b.begin; });
@@ -282,7 +343,7 @@ void WeightFiles::checkSame(const std::vector<Segment> &read, const std::vector<
             "program: compile it with \"tie_word_embeddings\": false where both are to be trained, or remove the one "
             "that does not count from the file",
             second->file->path().c_str(), first->tensor->name.c_str(), second->tensor->name.c_str(), a[i], b[i],
-            (long long)(second->first + begin + i - second->begin)));
+            (long long)second->position(begin + i - second->begin)));
       }
   }
 }
@@ -303,17 +364,17 @@ void WeightFiles::resolve(const Manifest &manifest) {
   std::vector<std::string> missing;
   segments.resize(manifest.parameters.size());
   for (size_t i = 0; i < manifest.parameters.size(); ++i) {
-    const WeightParts *way = choose(manifest.weights.parameters[i], missing);
+    const std::vector<int64_t> &whole = manifest.parameters[i].shape;
+    const WeightParts *way = choose(manifest.weights.parameters[i], whole, missing);
     if (!way)
       continue;
-    segments[i] = segmentsOf(*way, manifest.parameters[i].shape);
+    segments[i] = segmentsOf(*way, whole);
     segmentCount += segments[i].size();
     for (const Segment &segment : segments[i])
       totalBytes += segment.count * segment.tensor->elementBytes;
     for (const WeightParts &other : manifest.weights.parameters[i])
-      if (&other != way && isComplete(other))
-        checkSame(segments[i], segmentsOf(other, manifest.parameters[i].shape),
-                  elementCount(manifest.parameters[i].shape));
+      if (&other != way && isComplete(other) && !isSameTensors(other, *way))
+        checkSame(segments[i], segmentsOf(other, whole), elementCount(whole));
   }
   if (!missing.empty())
     throw InputError(format("%s: %zu tensor%s of the model %s missing: %s; the files hold %s", source.c_str(),
@@ -363,7 +424,7 @@ int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *d
       at->read(inside, data, buffer.type, local, count);
       if (int64_t bad = firstNotFinite(data + local * info(buffer.type).bytes, buffer.type, count); bad >= 0)
         throw InputError(format("%s: element %lld of the tensor \"%s\" is not finite", at->file->path().c_str(),
-                                (long long)(at->first + inside + bad), at->tensor->name.c_str()));
+                                (long long)at->position(inside + bad), at->tensor->name.c_str()));
       readBytes += count * at->tensor->elementBytes;
       local += count, logical += count, length -= count;
     }

@@ -33,15 +33,23 @@ public:
   int64_t bytes() const { return totalBytes; } // of the tensors that the model uses
 
 private:
-  // Elements [begin, begin + count) of a parameter are those of a tensor from `first` on.
+  // Elements [begin, begin + count) of a parameter are those of a tensor from `first` on, in the order that is given.
   struct Segment {
     int64_t begin, count, first;
     const SafeTensorsFile *file;
     const StoredTensor *tensor;
     const QuantizedTensor *quantized;
+    ElementOrder order;
 
+    // Where the tensor holds the element `inside` of the segment.
+    int64_t position(int64_t inside) const { return first + (order.isSame() ? inside : order.position(inside)); }
     // `length` elements of the segment from `inside` on, to element `at` of `out`.
     void read(int64_t inside, std::byte *out, DataType type, int64_t at, int64_t length) const;
+
+  private:
+    // Elements of the tensor from `from` on, `step` apart.
+    void readApart(int64_t from, int64_t step, std::byte *out, DataType type, int64_t at, int64_t length) const;
+    void readRow(int64_t from, std::byte *out, DataType type, int64_t at, int64_t length) const;
   };
   struct Place {
     const SafeTensorsFile *file;
@@ -57,9 +65,12 @@ private:
   std::string showPresent() const;
   void resolve(const Manifest &manifest);
   const Place *find(const std::string &name) const;
-  const WeightParts *choose(const std::vector<WeightParts> &ways, std::vector<std::string> &missing) const;
+  const WeightParts *choose(const std::vector<WeightParts> &ways, const std::vector<int64_t> &whole,
+                            std::vector<std::string> &missing) const;
   void checkFit(const Place &place, const std::vector<int64_t> &shape) const;
   bool isComplete(const WeightParts &way) const;
+  // Whether all its tensors, which are there, have the shapes that it says.
+  bool fits(const WeightParts &way, const std::vector<int64_t> &whole) const;
   // Of a way that is complete, by `begin`; `whole` is the parameter's own shape, in which a tensor of all of it may be.
   std::vector<Segment> segmentsOf(const WeightParts &way, const std::vector<int64_t> &whole);
   static void readLogical(const std::vector<Segment> &list, int64_t logical, int64_t count, double *values);

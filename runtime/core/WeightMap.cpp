@@ -11,6 +11,25 @@ namespace {
 
 constexpr int64_t partLimit = 1 << 20; // tensors of one parameter
 
+// A part has as many elements as its tensor, each at a position inside of it.
+void readOrder(const JsonValue &value, WeightPart &part) {
+  ElementOrder &order = part.order;
+  order.sizes = value.at("sizes").shape();
+  for (const JsonValue &stride : value.at("strides").list())
+    order.strides.push_back(stride.integer(0, JsonValue::maxSize));
+  int64_t whole = elementCount(part.shape), last = 0;
+  if (order.sizes.empty() || order.strides.size() != order.sizes.size())
+    value.at("strides").fail("expected one stride for each size");
+  if (part.elements || elementCount(order.sizes) != whole)
+    value.at("sizes").fail(
+        format("the tensor has %lld elements, these are %lld", (long long)whole, (long long)elementCount(order.sizes)));
+  for (size_t i = 0; i < order.sizes.size(); ++i)
+    if (order.sizes[i] > 1 && order.strides[i] > (whole - 1 - last) / (order.sizes[i] - 1))
+      value.at("strides").fail(format("an element is outside of the tensor of %lld", (long long)whole));
+    else
+      last += (order.sizes[i] - 1) * order.strides[i];
+}
+
 WeightPart readPart(const JsonValue &value) {
   WeightPart part{value.at("tensor").string(), value.at("shape").shape()};
   if (value.has("offset"))
@@ -26,6 +45,12 @@ WeightPart readPart(const JsonValue &value) {
     part.elements = value.at("elements").integer(1);
     if (int64_t whole = elementCount(part.shape); part.first > whole || part.elements > whole - part.first)
       value.at("elements").fail(format("the tensor has only %lld", (long long)whole));
+  }
+  if (value.has("sizes"))
+    readOrder(value, part);
+  if (value.has("companion")) {
+    part.companion = value.at("companion").string();
+    part.companionShape = value.at("companion_shape").shape();
   }
   return part;
 }
@@ -55,6 +80,13 @@ WeightParts readParts(const JsonValue &value, const Parameter &parameter) {
 }
 
 } // namespace
+
+int64_t ElementOrder::position(int64_t element) const {
+  int64_t result = 0;
+  for (size_t i = sizes.size(); i-- > 0; element /= sizes[i])
+    result += element % sizes[i] * strides[i];
+  return result;
+}
 
 int64_t WeightPart::size() const { return elements ? elements : elementCount(shape); }
 
@@ -114,8 +146,12 @@ WeightMap readWeightMap(const JsonValue &manifest, const std::vector<Parameter> 
     if (weights.has("parameters"))
       for (const auto &[name, ways] : weights.at("parameters").members()) {
         size_t index = indexOf(name, ways);
-        for (const JsonValue &way : ways.list())
+        for (const JsonValue &way : ways.list()) {
           map.parameters[index].push_back(readParts(way, parameters[index]));
+          for (const WeightPart &part : map.parameters[index].front())
+            if (!part.order.isSame())
+              way.fail("the first way is written, which keeps the order of elements");
+        }
       }
   }
   for (size_t i = 0; i < parameters.size(); ++i)

@@ -11,6 +11,17 @@
 
 namespace ppcrt {
 
+// Where the elements of a part are in a tensor whose dimensions are in another order, as transposed or interleaved
+// ones are: element (i0, i1, ...) of a row-major array of `sizes` is the tensor's element sum of i_k * strides_k.
+struct ElementOrder {
+  std::vector<int64_t> sizes, strides; // empty: in the same order
+
+  bool isSame() const { return sizes.empty(); }
+  int64_t position(int64_t element) const;
+  // Elements from `element` on whose positions are strides.back() apart.
+  int64_t runLength(int64_t element) const { return sizes.back() - element % sizes.back(); }
+};
+
 // Tensors that hold a part of a parameter each: number i of `count` is called `tensor` with i in place of "*", and its
 // elements are, in order, those of the parameter from `offset + i * step` on (row-major, in elements). Of a tensor that
 // holds several parameters, these are `elements` of its elements, from `first` on.
@@ -21,6 +32,10 @@ struct WeightPart {
   int64_t count = 1;
   int64_t step = 0;
   int64_t first = 0, elements = 0; // 0 elements: all of the tensor
+  ElementOrder order = {};
+  // Where several orders have the same shape, another tensor tells: the part is in this order if that has this shape.
+  std::string companion = {};
+  std::vector<int64_t> companionShape = {};
 
   int64_t size() const;
   std::string name(int64_t index) const;
@@ -30,8 +45,9 @@ struct WeightPart {
 using WeightParts = std::vector<WeightPart>;
 
 struct WeightMap {
-  std::vector<std::vector<WeightParts>> parameters; // [parameter]: the ways to store it; the first is written
-  std::string optionalPrefix;                       // files may leave it out of all names
+  // [parameter]: the ways to store it; the first is written, so it holds elements in the parameter's order.
+  std::vector<std::vector<WeightParts>> parameters;
+  std::string optionalPrefix;       // files may leave it out of all names
   std::vector<std::string> ignored; // patterns of tensors that may be there and are not read; "*" is any text
   std::string config;               // the text of the model's config.json; empty when it has none
   // Keys of a config.json that decide what the weights compute, by path ("rope_scaling.factor"), and what each means

@@ -168,6 +168,98 @@ TEST(WeightFilesTest, AParameterInItsOwnShapeIsRead) {
             "");
 }
 
+// One tensor of E whose elements are in another order.
+json inOrder(const std::vector<int64_t> &shape, const std::vector<int64_t> &sizes,
+             const std::vector<int64_t> &strides) {
+  return json::array({json::object({{"tensor", "E"}, {"shape", shape}, {"sizes", sizes}, {"strides", strides}})});
+}
+
+// As it is in another file, and in these ways.
+json waysOfE(const std::vector<json> &ways) {
+  json rows = {{"tensor", "rows.*"}, {"shape", {hidden}}, {"count", vocabulary}, {"step", hidden}};
+  json all = json::array({json::array({rows})});
+  for (const json &way : ways)
+    all.push_back(way);
+  return {{"parameters", {{"E", all}}}};
+}
+
+const json wholeE = json::array({json::object({{"tensor", "E"}, {"shape", {vocabulary, hidden}}})});
+
+TEST(WeightFilesTest, TransposedAndInterleavedTensors) {
+  json transposed = inOrder({hidden, vocabulary}, {vocabulary, hidden}, {1, vocabulary}),
+       // Four columns of three groups stand side by side: (row, group, column) at row * 12 + column * 3 + group.
+      interleaved = inOrder({vocabulary, 4, 3}, {vocabulary, 3, 4}, {hidden, 1, 3});
+  auto load = [](const json &map, const Tensor &tensor, int tp) {
+    Manifest manifest = manifestWith(map, 1, tp);
+    WeightFiles files(makeFolder({{"model.safetensors", tensorFile({tensor, w})}}), manifest);
+    std::vector<float> all;
+    for (int rank = 0; rank < tp; ++rank)
+      for (float value : loaded(files, manifest, rank, "E"))
+        all.push_back(value);
+    return all;
+  };
+  for (int tp : {1, 2, 3}) {
+    std::vector<float> columns = load(waysOfE({transposed}), {"E", {hidden, vocabulary}}, tp),
+                       groups = load(waysOfE({interleaved}), {"E", {vocabulary, 4, 3}}, tp);
+    for (int64_t row = 0; row < vocabulary; ++row)
+      for (int64_t column = 0; column < hidden; ++column) {
+        size_t at = size_t(row * hidden + column);
+        ASSERT_EQ(columns[at], float(column * vocabulary + row)) << tp << ": " << row << ", " << column;
+        ASSERT_EQ(groups[at], float(row * hidden + column % 4 * 3 + column / 4)) << tp << ": " << row << ", " << column;
+      }
+  }
+  // The shape says which of several orders a tensor has.
+  json both = waysOfE({transposed, wholeE});
+  EXPECT_EQ(load(both, {"E", {hidden, vocabulary}}, 1)[1], vocabulary);
+  EXPECT_EQ(load(both, {"E", {vocabulary, hidden}}, 1)[1], 1);
+  EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", tensorFile({{"E", {4, 3}}, w})}}), both),
+            "D/model.safetensors: the tensor \"E\" has shape [4, 3], the model needs [12, 131]");
+}
+
+TEST(WeightFilesTest, TransposedQuantizedTensors) {
+  std::string data, header;
+  for (int64_t i = 0; i < count; ++i)
+    data += char(0x38 + i % 2 * 8); // 1, 2
+  json tensors = {
+      {"E", {{"dtype", "F8_E4M3"}, {"shape", {hidden, vocabulary}}, {"data_offsets", {0, count}}}},
+      {"E_scale", {{"dtype", "F32"}, {"shape", json::array()}, {"data_offsets", {count, count + 4}}}},
+      {"W", {{"dtype", "F32"}, {"shape", {vocabulary, hidden}}, {"data_offsets", {count + 4, 5 * count + 4}}}}};
+  float scale = 3;
+  data.append(reinterpret_cast<const char *>(&scale), 4);
+  data.resize(size_t(5 * count + 4));
+  uint64_t size = tensors.dump().size();
+  header.assign(reinterpret_cast<const char *>(&size), 8);
+  Manifest manifest = manifestWith(waysOfE({inOrder({hidden, vocabulary}, {vocabulary, hidden}, {1, vocabulary})}));
+  WeightFiles files(makeFolder({{"model.safetensors", header + tensors.dump() + data}}), manifest);
+  std::vector<float> values = loaded(files, manifest, 0, "E");
+  for (int64_t i = 0; i < count; ++i)
+    ASSERT_EQ(values[size_t(i)], 3 * (1 + (i % hidden * vocabulary + i / hidden) % 2)) << i;
+}
+
+TEST(WeightFilesTest, OrdersThatLeaveTheTensorAreRefused) {
+  auto errorOf = [](const json &ways) {
+    try {
+      manifestWith({{"parameters", {{"E", ways}}}});
+    } catch (const InputError &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  auto second = [&](const json &way) { return errorOf(json::array({wholeE, way})); };
+  EXPECT_EQ(second(inOrder({hidden, vocabulary}, {vocabulary, hidden}, {1, vocabulary})), "");
+  for (auto [sizes, strides, text] :
+       {std::tuple(std::vector<int64_t>{vocabulary, hidden}, std::vector<int64_t>{2, vocabulary},
+                   "is outside of the tensor"),
+        {{vocabulary, hidden}, {1, int64_t(1) << 45}, "is outside of the tensor"},
+        {{vocabulary, hidden}, {1}, "expected one stride for each size"},
+        {{vocabulary, 2}, {1, vocabulary}, "the tensor has 1572 elements, these are 262"}})
+    EXPECT_NE(second(inOrder({hidden, vocabulary}, sizes, strides)).find(text), std::string::npos)
+        << second(inOrder({hidden, vocabulary}, sizes, strides));
+  json first = json::array({inOrder({hidden, vocabulary}, {vocabulary, hidden}, {1, vocabulary})});
+  EXPECT_NE(errorOf(first).find("the first way is written, which keeps the order of elements"), std::string::npos)
+      << errorOf(first);
+}
+
 // What a folder's config.json says of the model, against the program's.
 std::string differenceOf(const json &program, const json &folder) {
   json keys = {{"rms_norm_eps", "1e-06"},       {"rope_theta", "10000"},         {"sliding_window", "4096"},

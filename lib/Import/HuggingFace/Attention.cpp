@@ -25,7 +25,7 @@ ModelBuilder::Projections ModelBuilder::separateProjections(Value x, const std::
   auto projection = [&](const char *which, SmallVector<Dimension> dims, const char *spec) {
     std::string full = name + which;
     if (!names.storedQkv.empty())
-      storeQkv(full + ".weight", name + "." + names.storedQkv, which);
+      storeQkv(full + ".weight", name + "." + names.storedQkv + ".weight", which);
     SmallVector<Dimension> weightDims = dims;
     weightDims.push_back({"hidden", shape.hidden});
     Value weight = matrix(full + ".weight", weightDims, dims.size());

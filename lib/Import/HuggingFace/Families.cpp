@@ -78,6 +78,26 @@ static ParameterNames phi3Names() {
   return names;
 }
 
+static ParameterNames yiNames() {
+  ParameterNames names = llamaNames();
+  names.olderAttentionNorm = "ln1";
+  names.olderFfnNorm = "ln2";
+  return names;
+}
+
+/// Layers that predict further tokens are kept apart.
+static ParameterNames mimoNames() {
+  ParameterNames names = llamaNames();
+  names.ignoredTensors.push_back("model.mtp_layers.*");
+  return names;
+}
+
+static ParameterNames qwen3VlMoeNames() {
+  ParameterNames names = llamaNames();
+  names.transposedExperts = true;
+  return names;
+}
+
 static ParameterNames bloomNames() {
   ParameterNames names = neoxNames();
   names.embedding = "transformer.word_embeddings";
@@ -89,15 +109,20 @@ static ParameterNames bloomNames() {
   return names;
 }
 
-const ParameterNames &parameterNames(StringRef family) {
+const ParameterNames &parameterNames(StringRef modelType) {
   static const ParameterNames llama = llamaNames(), gpt2 = gpt2Names(), neox = neoxNames(), bloom = bloomNames(),
-                              mixtral = mixtralNames(), phi3 = phi3Names();
-  return *llvm::StringSwitch<const ParameterNames *>(family)
+                              mixtral = mixtralNames(), phi3 = phi3Names(), yi = yiNames(), mimo = mimoNames(),
+                              qwen3VlMoe = qwen3VlMoeNames();
+  return *llvm::StringSwitch<const ParameterNames *>(modelType)
               .Case("gpt2", &gpt2)
               .Case("gpt_neox", &neox)
               .Case("bloom", &bloom)
               .Case("mixtral", &mixtral)
               .Case("phi3", &phi3)
+              .Case("Yi", &yi)
+              .Case("yi", &yi)
+              .Case("mimo", &mimo)
+              .Case("qwen3_vl_moe_text", &qwen3VlMoe)
               .Default(&llama);
 }
 

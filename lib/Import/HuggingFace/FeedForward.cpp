@@ -30,7 +30,8 @@ Value ModelBuilder::feedForward(Value x, const std::string &name, int64_t inner)
   }
   if (!names.storedGateUp.empty())
     for (auto [which, first] : {std::pair<StringRef, int64_t>("gate_proj", 0), {names.up, inner}})
-      storedInRows(name + "." + which.str() + ".weight", name + "." + names.storedGateUp, 2 * inner, first, inner);
+      storedInRows(name + "." + which.str() + ".weight", name + "." + names.storedGateUp + ".weight", 2 * inner, first,
+                   inner);
   Value gate = linear("gate_proj", x, hidden, ffn, "hf");
   Value up = linear(names.up, x, hidden, ffn, "hf");
   at(name);

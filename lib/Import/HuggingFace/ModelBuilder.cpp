@@ -4,7 +4,7 @@
 namespace mlir::ppc {
 
 ModelBuilder::ModelBuilder(const ModelConfig &config, const HuggingFaceOptions &options, MLIRContext &context)
-    : config(config), shape(config.shape), names(parameterNames(config.shape.family)), batch(options.globalBatch),
+    : config(config), shape(config.shape), names(parameterNames(config.modelType)), batch(options.globalBatch),
       sequence(options.sequenceLength), capacity(options.sequenceLength), builder(&context),
       loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
   if (options.expertCapacityFactor > 0 && shape.moe)
@@ -68,6 +68,8 @@ Value ModelBuilder::decoderLayer(Value x, int64_t index) {
   at(name);
   Value middle = add(x, attended);
   Value y = norm(shape.parallelResidual ? x : middle, name + "." + names.ffnNorm.str());
+  storeOlderNorm(name, names.attentionNorm, names.olderAttentionNorm);
+  storeOlderNorm(name, names.ffnNorm, names.olderFfnNorm);
   y = shape.hasExperts(index) ? experts(y, ffnName) : feedForward(y, ffnName, shape.ffn);
   at(name);
   return add(middle, y);

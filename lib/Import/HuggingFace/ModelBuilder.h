@@ -31,10 +31,15 @@ struct ParameterNames {
   StringRef storedQkv, storedGateUp;
   // What the block with experts is called there when not `ffn`, and an expert's projections.
   StringRef storedExperts, expertGate = "gate_proj", expertUp = "up_proj", expertDown = "down_proj";
+  // Stacked experts of files may be [experts, in, out].
+  bool transposedExperts = false;
+  // Names of a layer's norms in older files, when there are others.
+  StringRef olderAttentionNorm, olderFfnNorm;
   // Patterns of tensors that files may hold and nobody reads: masks and frequencies that older versions saved.
   SmallVector<StringRef> ignoredTensors = {"*.rotary_emb.inv_freq"};
 };
-const ParameterNames &parameterNames(StringRef family);
+/// By the model_type of the file: that of the family, or another name of it.
+const ParameterNames &parameterNames(StringRef modelType);
 
 class ModelBuilder {
 public:
@@ -98,12 +103,18 @@ private:
   /// each begins `step` elements after the one before.
   Attribute weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> shape, int64_t offset = 0, int64_t count = 0,
                        int64_t step = 0);
+  /// A stack of matrices, or of the transposed ones of a stack of `sizes`, if the tensor `companion` has that shape.
+  Attribute stackedPart(StringRef tensor, ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes, StringRef companion,
+                        ArrayRef<int64_t> companionShape);
   /// Of a tensor of `rows` rows of hidden values that holds several parameters: those from row `first` on.
   void storedInRows(const std::string &parameter, const llvm::Twine &tensor, int64_t rows, int64_t first,
                     int64_t count);
   /// One more way in which files store a parameter; the first is how they are written.
   void storedAs(const std::string &parameter, ArrayRef<Attribute> parts);
   void storeExperts(const std::string &name);
+  void storeStackedExperts(const std::string &gateUp, const std::string &down);
+  /// A norm of a layer under the name that older files have for it too.
+  void storeOlderNorm(const std::string &layer, StringRef name, StringRef older);
   /// Keys of the configuration that decide what the weights compute, with their defaults as JSON.
   DictionaryAttr configKeys();
   /// What `ppc.weights` of the module says.

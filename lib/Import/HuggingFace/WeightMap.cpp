@@ -16,6 +16,21 @@ Attribute ModelBuilder::weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> 
   return builder.getDictionaryAttr(fields);
 }
 
+Attribute ModelBuilder::stackedPart(StringRef tensor, ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes,
+                                    StringRef companion, ArrayRef<int64_t> companionShape) {
+  SmallVector<NamedAttribute> fields = {
+      builder.getNamedAttr("tensor", builder.getStringAttr(tensor)),
+      builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(shape)),
+      builder.getNamedAttr("companion", builder.getStringAttr(companion)),
+      builder.getNamedAttr("companion_shape", builder.getDenseI64ArrayAttr(companionShape))};
+  if (!sizes.empty()) {
+    int64_t strides[] = {shape[1] * shape[2], 1, shape[2]};
+    fields.push_back(builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(sizes)));
+    fields.push_back(builder.getNamedAttr("strides", builder.getDenseI64ArrayAttr(strides)));
+  }
+  return builder.getDictionaryAttr(fields);
+}
+
 void ModelBuilder::storedAs(const std::string &parameter, ArrayRef<Attribute> parts) {
   stored[builder.getStringAttr(parameter)].push_back(builder.getArrayAttr(parts));
 }
@@ -42,12 +57,36 @@ void ModelBuilder::storeExperts(const std::string &name) {
     return weightPart(block + ".experts.*." + projection + ".weight", sizes, offset, moe.experts, step);
   };
   int64_t inner[] = {moe.ffn, shape.hidden}, outer[] = {shape.hidden, moe.ffn}, size = moe.ffn * shape.hidden;
-  std::string gateUp = name + ".experts.gate_up_proj";
+  std::string gateUp = name + ".experts.gate_up_proj", down = name + ".experts.down_proj";
   storedAs(gateUp, {each(names.expertGate, inner, 0, 2 * size), each(names.expertUp, inner, size, 2 * size)});
+  storedAs(down, {each(names.expertDown, outer, 0, size)});
+  if (names.transposedExperts)
+    return storeStackedExperts(gateUp, down);
   storedAs(gateUp, {weightPart(gateUp, {moe.experts, 2 * moe.ffn, shape.hidden})});
-  storedAs(name + ".experts.down_proj", {each(names.expertDown, outer, 0, size)});
-  storedAs(name + ".experts.down_proj",
-           {weightPart(name + ".experts.down_proj", {moe.experts, shape.hidden, moe.ffn})});
+  storedAs(down, {weightPart(down, {moe.experts, shape.hidden, moe.ffn})});
+}
+
+/// Published files have [experts, hidden, 2 ffn], first all gates and then all that they open, and [experts, ffn,
+/// hidden]; newer versions of the reference write [experts, 2 ffn, hidden] and [experts, hidden, ffn]. If one of the
+/// two tensors has the same shape either way, the other tells.
+void ModelBuilder::storeStackedExperts(const std::string &gateUp, const std::string &down) {
+  int64_t experts = shape.moe.experts, ffn = shape.moe.ffn, hidden = shape.hidden;
+  int64_t gateUpRows[] = {experts, 2 * ffn, hidden}, downRows[] = {experts, hidden, ffn};
+  int64_t gateUpColumns[] = {experts, hidden, 2 * ffn}, downColumns[] = {experts, ffn, hidden};
+  auto store = [&](const std::string &tensor, ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
+                   const std::string &other, ArrayRef<int64_t> otherRows, ArrayRef<int64_t> otherColumns) {
+    storedAs(tensor, {stackedPart(tensor, rows, /*sizes=*/{}, other, otherRows)});
+    storedAs(tensor, {stackedPart(tensor, columns, /*sizes=*/rows, other, otherColumns)});
+  };
+  store(gateUp, gateUpRows, gateUpColumns, down, downRows, downColumns);
+  store(down, downRows, downColumns, gateUp, gateUpRows, gateUpColumns);
+}
+
+void ModelBuilder::storeOlderNorm(const std::string &layer, StringRef name, StringRef older) {
+  if (older.empty())
+    return;
+  for (StringRef each : {name, older})
+    storedAs(layer + "." + name.str() + ".weight", {weightPart(layer + "." + each + ".weight", {shape.hidden})});
 }
 
 DictionaryAttr ModelBuilder::configKeys() {

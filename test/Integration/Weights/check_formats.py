@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weights as published files hold them: numbers of 8 and 4 bits with scales, names of models of several parts, one matrix of several projections.
+"""Weights as published files hold them: numbers of 8 and 4 bits with scales, names of models of several parts, transposed stacks of experts.
 
     check_formats.py --build BUILD
 
@@ -7,6 +7,7 @@ Random bytes are written in each format, and their values, decoded here from the
 from both and save the same bits. What is missing or does not fit is refused by the file and the tensor.
 """
 import argparse
+import json
 import os
 import random
 import struct
@@ -164,12 +165,79 @@ def parts(checks):
     checks.refused("two names of one", checks.run(program, checks.folder(twice, config)), "model.language_model.norm.weight", "model.norm.weight")
 
 
+def indexed(checks, tensors, config):
+    """A folder of two files and their index."""
+    folder, names = checks.folder({}, config), sorted(tensors)
+    files = {"model-00001-of-00002.safetensors": names[::2], "model-00002-of-00002.safetensors": names[1::2]}
+    for file, held in files.items():
+        write(folder, {name: tensors[name] for name in held}, config)
+        os.rename(os.path.join(folder, "model.safetensors"), os.path.join(folder, file))
+    with open(os.path.join(folder, "model.safetensors.index.json"), "w") as index:
+        json.dump({"weight_map": {name: file for file, held in files.items() for name in held}}, index)
+    return folder
+
+
+def transposed(kind, shape, data):
+    """Each matrix of a stack."""
+    experts, rows, width = shape
+    size = len(data) // (experts * rows * width)
+    return [kind, [experts, width, rows], b"".join(data[((e * rows + r) * width + c) * size:][:size]
+                                                   for e in range(experts) for c in range(width) for r in range(rows))]
+
+
+def stacks(checks):
+    """Experts of Qwen3-VL-MoE: the folder is as transformers 5 writes it, published ones have the transposed matrices. One of the two tensors
+    has the same shape either way."""
+    tensors, config = checks.fixture("qwen3-vl-moe")
+    stacked = {name: transposed(*tensor) if ".experts." in name else tensor for name, tensor in tensors.items()}
+    plain, published = checks.folder(tensors, config), indexed(checks, stacked, config)
+    program = checks.compile(plain, ["--tp", "2"])
+    wanted, found = checks.saved(program, plain), checks.saved(program, published)
+    checks.same("transposed experts", found, wanted[2])
+    checks.expect("transposed experts: the same bits are saved", wanted[3] == found[3] and any(".experts.3.up_proj" in name for name in found[3]), "")
+    mixed = {name: stacked[name] if name.endswith("down_proj") else tensor for name, tensor in tensors.items()}
+    config["text_config"]["moe_intermediate_size"] = 16  # of these shapes no order fits
+    wide = checks.compile(checks.folder({}, config))
+    checks.refused("experts of another size", checks.run(wide, checks.folder(mixed, config)), "experts.gate_up_proj", "[4, 16, 16]", "[4, 32, 16]")
+
+
+def text_of(name):
+    """The name that Kimi-K2.5's files have for a tensor of the text part."""
+    return "language_model." + name
+
+
+def published(checks):
+    """What published files of a family hold besides, or call otherwise, and writing gives back as the family has it."""
+    one = ["F32", [2], floats([1.0, 2.0])]
+    older = {"input_layernorm": "ln1", "post_attention_layernorm": "ln2"}
+
+    def as_older(name):
+        for now, then in older.items():
+            name = name.replace(now, then)
+        return name
+
+    for case, fields, rename, more in (
+            ("kimi-k25", {}, text_of, {"vision_tower.encoder.blocks.0.wqkv.weight": one, "mm_projector.proj.0.weight": one}),
+            ("mimo", {}, str, {"model.mtp_layers.0.input_proj.weight": one, "model.mtp_layers.0.mlp.up_proj.weight": one}),
+            ("grouped-heads", {"architectures": ["YiForCausalLM"], "model_type": "Yi"}, as_older, {}),
+            ("grouped-heads", {}, lambda name: name.replace("model.", "backbone."), {})):
+        with open(os.path.join(HERE, "../Reference/Cases", case + ".json")) as file:
+            config = {**json.load(file), **fields}
+        program = checks.compile(checks.folder({}, config))
+        first = checks.saved(program)
+        folder = indexed(checks, {**{rename(name): tensor for name, tensor in first[3].items()}, **more}, config)
+        found = checks.saved(program, folder)
+        checks.same(f"{case} as published", found, first[2])
+        checks.expect(f"{case}: the same is saved", found[3] == first[3], sorted(set(found[3]) ^ set(first[3])))
+        checks.expect(f"{case}: what is left out is said", all(name in found[1] for name in more), found[1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     with tempfile.TemporaryDirectory() as scratch:
         checks = Checks(parser.parse_args().build, scratch)
-        for check in (formats, damaged, parts):
+        for check in (formats, damaged, parts, stacks, published):
             check(checks)
     sys.exit(1 if checks.failed else 0)
 

@@ -72,10 +72,17 @@ class Checks:
         """Exit status, what was printed, the loss of 12 samples."""
         log = os.path.join(self.scratch, "log")
         steps = [] if "--steps" in options else ["--steps", "0"]
-        status, printed = programs.execute([program, "--weights", weights, "--eval-data", self.text, "--log", log, *steps, *options])
+        given = ["--weights", weights] if weights else []
+        status, printed = programs.execute([program, *given, "--eval-data", self.text, "--log", log, *steps, *options])
         with open(log) as file:
             lines = [json.loads(line) for line in file] if status == 0 else []
         return status, printed, lines[-1]["eval_loss"] if lines else None
+
+    def saved(self, program, weights=None):
+        """The same, and the tensors that are saved; without `weights`, of the initial ones."""
+        folder = os.path.join(self.scratch, "saved-again")
+        found = self.run(program, weights, "--save-weights", folder)
+        return (*found, read(os.path.join(folder, "model.safetensors")) if found[0] == 0 else {})
 
     def expect(self, what, is_so, found):
         if not is_so:

@@ -20,7 +20,8 @@ CASES = os.path.join(HERE, "../Reference/Cases")
 # case -> type of the stored values, bytes of a file
 MODELS = {"gpt2": ("bfloat16", "1GB"), "gpt-neox": ("float16", "1GB"), "bloom": ("float16", "1GB"), "mixtral": ("bfloat16", "20KB"),
           "deepseek-v3": ("bfloat16", "1GB"), "qwen3-moe": ("float16", "12KB"), "tied": ("bfloat16", "1GB"),
-          "gemma": ("bfloat16", "1GB")}
+          "gemma": ("bfloat16", "1GB"), "seed-oss": ("bfloat16", "1GB"), "phi-4": ("float16", "20KB"),
+          "qwen3-vl-moe": ("bfloat16", "30KB"), "glm-dsa": ("bfloat16", "1GB")}
 
 
 def make(name, type_name, shard):
