@@ -50,7 +50,9 @@ void ConfigReader::readQwen3Moe() {
   readLlamaKeys({32768, 4});
   bool isTextPart = alias == "qwen3_vl_moe_text";
   if (isTextPart) {
-    requireOfTextPart({"max_position_embeddings", "num_key_value_heads", "num_experts", "num_experts_per_tok"});
+    requireOfTextPart({"max_position_embeddings", "num_key_value_heads", "num_experts_per_tok"});
+    if (!reader.has("num_local_experts"))
+      requireOfTextPart({"num_experts"});
     if (!reader.has("rope_parameters"))
       requireOfTextPart({"rope_theta"});
     reader.only("use_sliding_window", false);

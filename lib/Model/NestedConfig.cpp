@@ -13,7 +13,8 @@ static constexpr llvm::StringLiteral textKey = "text_config";
 
 /// Keys beside the text part that are about pictures, sounds and what joins them to the text.
 static bool isOfOtherParts(llvm::StringRef key) {
-  static constexpr llvm::StringRef words[] = {"vision", "image", "video", "audio", "media", "projector", "mm_"};
+  static constexpr llvm::StringRef words[] = {"vision", "image",     "video",      "audio",
+                                              "media",  "projector", "projection", "mm_"};
   return llvm::any_of(words, [&](llvm::StringRef word) { return key.contains(word); }) || key == "ignore_index";
 }
 
@@ -41,12 +42,15 @@ void ConfigReader::openTextPart() {
 }
 
 /// Whether the head is the embedding is asked of the whole model; the other keys beside the text part must be about
-/// other parts.
+/// other parts. Version 4 of the reference asked the text part; version 5 writes its class's default there.
 void ConfigReader::readOuterKeys() {
   if (!outer)
     return;
   bool tied = outer->boolean("tie_word_embeddings", false);
-  if (reader.has("tie_word_embeddings") && reader.boolean("tie_word_embeddings") != tied)
+  unsigned version = 0;
+  std::string text = outer->string("transformers_version", "");
+  llvm::StringRef(text).take_until([](char c) { return c == '.'; }).getAsInteger(10, version);
+  if (version < 5 && reader.has("tie_word_embeddings") && reader.boolean("tie_word_embeddings") != tied)
     reader.refuse(
         "tie_word_embeddings",
         llvm::formatv("{0} here and {1} beside text_config, which counts: say the same", shape.tiedEmbeddings, tied)

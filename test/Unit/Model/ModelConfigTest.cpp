@@ -1,5 +1,5 @@
 // config.json of every family: what is read, and what is refused and how.
-#include "ppc/Model/ModelConfig.h"
+#include "ConfigText.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -9,6 +9,7 @@
 #include <cmath>
 
 using namespace mlir::ppc;
+using namespace mlir::ppc::test;
 
 static ModelConfig configOf(llvm::StringRef name) {
   llvm::Expected<ModelConfig> config =
@@ -17,11 +18,6 @@ static ModelConfig configOf(llvm::StringRef name) {
     return *config;
   ADD_FAILURE() << llvm::toString(config.takeError());
   return {};
-}
-
-static std::string messageOf(llvm::StringRef text) {
-  llvm::Expected<ModelConfig> config = parseModelConfig("config.json", text);
-  return config ? "" : llvm::toString(config.takeError());
 }
 
 TEST(ModelConfig, Gpt2) {
@@ -155,15 +151,6 @@ TEST(ModelConfig, RefusesWhatItDoesNotKnow) {
             "config.json: key \"num_experts_per_tok\": 5 experts of a token; num_local_experts is only 4");
 }
 
-/// `text` with the keys of a small Llama in place of "$".
-static std::string withSizes(llvm::StringRef text) {
-  auto [before, after] = text.split('$');
-  return (before + R"("hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
-    "num_key_value_heads": 4, "vocab_size": 32, "max_position_embeddings": 64, "rope_theta": 100.0)" +
-          after)
-      .str();
-}
-
 TEST(ModelConfig, OtherNamesOfAFamily) {
   for (auto [text, family] :
        {std::pair(R"({"architectures": ["YiForCausalLM"], "model_type": "Yi", $})", "llama"),
@@ -175,45 +162,6 @@ TEST(ModelConfig, OtherNamesOfAFamily) {
   }
   EXPECT_EQ(messageOf(withSizes(R"({"architectures": ["LlamaForCausalLM"], "model_type": "yi", $})")),
             "config.json: key \"model_type\": expected \"llama\", which goes with LlamaForCausalLM, found \"yi\"");
-}
-
-TEST(ModelConfig, TextPartsAreReadAlone) {
-  llvm::StringRef text = R"({"architectures": ["Qwen3VLForConditionalGeneration"], "model_type": "qwen3_vl",
-    "tie_word_embeddings": true, "image_token_id": 7, "vision_config": {"depth": 2, "hidden_size": 5},
-    "text_config": {"model_type": "qwen3_vl_text", $}})";
-  ModelConfig config = llvm::cantFail(parseModelConfig("config.json", withSizes(text)));
-  EXPECT_EQ(config.architecture, "Qwen3ForCausalLM");
-  EXPECT_TRUE(config.shape.tiedEmbeddings);
-  ASSERT_EQ(config.notes.size(), 1u);
-  EXPECT_EQ(config.notes[0], "the text part alone is read, \"text_config\", as a Qwen3ForCausalLM; left out are "
-                             "\"image_token_id\", \"vision_config\"");
-  EXPECT_TRUE(config.keys.count("rms_norm_eps"));
-  // What is written beside weights is a file of the text part, which reads as the same model.
-  ModelConfig alone = llvm::cantFail(parseModelConfig("config.json", config.text));
-  EXPECT_TRUE(alone.notes.empty());
-  EXPECT_EQ(alone.shape.layers, 3);
-  EXPECT_TRUE(alone.shape.tiedEmbeddings);
-}
-
-TEST(ModelConfig, WhatTextPartsLackIsNamed) {
-  EXPECT_EQ(messageOf(R"({"architectures": ["LlavaForConditionalGeneration"], "vision_config": {}})"),
-            "config.json: key \"text_config\": missing; LlavaForConditionalGeneration has its text part there, which "
-            "alone is read");
-  EXPECT_EQ(messageOf(R"({"architectures": ["XForConditionalGeneration"], "text_config": {"model_type": "bart"}})")
-                .substr(0, 58),
-            "config.json: key \"text_config.model_type\": expected that o");
-  EXPECT_EQ(
-      messageOf(R"({"architectures": ["LlamaForCausalLM"], "text_config": {"model_type": "qwen3"}})"),
-      "config.json: key \"text_config\": a LlamaForCausalLM has no parts: name the architecture of the whole model, "
-      "or give the text part as a file of its own");
-  std::string both = messageOf(withSizes(R"({"architectures": ["Qwen3VLForConditionalGeneration"], "depth": 3,
-    "text_config": {"model_type": "qwen3_vl_text", "tie_word_embeddings": true, "hiden_act": "silu", $}})"));
-  EXPECT_NE(both.find("key \"text_config.tie_word_embeddings\": true here and false beside text_config"),
-            std::string::npos)
-      << both;
-  EXPECT_NE(both.find("key \"depth\": is not supported"), std::string::npos) << both;
-  EXPECT_NE(both.find("key \"text_config.hiden_act\": is not supported"), std::string::npos) << both;
-  EXPECT_NE(both.find("did you mean \"hidden_act\"?"), std::string::npos) << both;
 }
 
 TEST(ModelConfig, IndexBranches) {
