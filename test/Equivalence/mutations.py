@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes random mistakes in partitioned programs and counts which of those that change numbers are noticed.
 
-    mutations.py --build BUILD [--count N] [--seed S] [--log FOLDER] [NAME...]
+    mutations.py --build BUILD [--count N] [--seed S] [--kinds KIND,...] [--log FOLDER] [NAME...]
 
 N mistakes per plan of plans.py that change the numbers or keep the program from running. Fails when fewer than 99 % of those that
 change numbers, or not all that keep it from running, are refused. With --log every mistake is written down, with the reason.
@@ -46,10 +46,11 @@ def emit(build, scratch, plan):
     return logical, ranks
 
 
-def run(build, scratch, plan, count, seed, log):
+def run(build, scratch, plan, count, seed, kinds, log):
     name = plan[0]
     logical, ranks = emit(build, scratch, plan)
-    text = tool(build, "ppc-opt", ranks, f"--test-ppc-equivalence-mutations=logical={logical} count={count} seed={seed} list={int(bool(log))}",
+    text = tool(build, "ppc-opt", ranks, f"--test-ppc-equivalence-mutations=logical={logical} count={count} seed={seed} list={int(bool(log))}"
+                + (f" only={kinds}" if kinds else ""),
                 "-o", "/dev/null")
     if log:
         with open(os.path.join(log, name.replace(" ", "-") + ".log"), "w") as file:
@@ -63,6 +64,7 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-opt and bin/ppc-compile")
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", default="", help="of mistakes, separated by commas; default: all")
     parser.add_argument("--log", help="folder for one file per plan")
     parser.add_argument("names", nargs="*", help="parts of names of plans")
     arguments = parser.parse_args()
@@ -71,7 +73,7 @@ def main():
     print(f"{'mistakes (seed ' + str(arguments.seed) + ')':28} {'change numbers':>14} {'noticed':>8} {'do not run':>11} {'noticed':>8} {'harmless':>9} {'refused':>8}")
     with tempfile.TemporaryDirectory() as scratch:
         for number, plan in enumerate(chosen):
-            counts, missed = run(arguments.build, scratch, plan, arguments.count, arguments.seed + 1000 * number, arguments.log)
+            counts, missed = run(arguments.build, scratch, plan, arguments.count, arguments.seed + 1000 * number, arguments.kinds, arguments.log)
             totals = [a + b for a, b in zip(totals, counts)]
             misses += [f"{plan[0]}: {line}" for line in missed]
             print("{:28} {:14} {:8} {:11} {:8} {:9} {:8}".format(plan[0], *counts), flush=True)

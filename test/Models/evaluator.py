@@ -287,6 +287,14 @@ def gradients(module, numbers):
     return found
 
 
+def slope(module, numbers, direction):
+    """The derivative of the loss where parameters go along `direction`, by value."""
+    given = plain(module, numbers)
+    for value, part in direction.items():
+        given[value] = given[value] + 1j * STEP * numpy.reshape(part, given[value].shape)
+    return float(numpy.imag(run(module, given)[module.result].reshape(-1)[0])) / STEP
+
+
 def step(module, numbers, rate, epsilon, max_norm, beta1=0.9, beta2=0.95, decay=0.1):
     """What a first step of training leaves, by the names that programs give: the loss, the norm of the gradients, states and parameters."""
     slopes = gradients(module, numbers)
