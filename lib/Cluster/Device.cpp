@@ -1,5 +1,6 @@
 #include "ppc/Cluster/Device.h"
 
+#include "ppc/Support/Spelling.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -37,8 +38,9 @@ llvm::Expected<Device> mlir::ppc::findDevice(llvm::StringRef name) {
   for (const EmbeddedFile &file : deviceFiles)
     if (file.name == name)
       return parseDevice((file.name + ".yaml").str(), file.text);
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "unknown device \"" + name + "\"; known: " + llvm::join(deviceNames(), ", "));
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), "unknown device \"" + name +
+                                                                     "\"; known: " + llvm::join(deviceNames(), ", ") +
+                                                                     didYouMean(name, deviceNames()));
 }
 
 /// A number of the file, or what the kind says; an error where both are missing. The limits keep every time finite.

@@ -1,6 +1,7 @@
 // Levels of cluster files: the links of a named interconnect, then what the file says itself, then what is impossible.
 #include "LevelReader.h"
 
+#include "ppc/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -115,8 +116,8 @@ static void readKind(YamlReader &reader, ClusterLevel &level) {
     links.finish();
     return llvm::cantFail(links.takeError());
   }
-  reader.fail("kind",
-              "unknown interconnect \"" + level.kind + "\"; possible: " + llvm::join(interconnectNames(), ", "));
+  reader.fail("kind", "unknown interconnect \"" + level.kind + "\"; possible: " +
+                          llvm::join(interconnectNames(), ", ") + didYouMean(level.kind, interconnectNames()));
 }
 
 static void readExtents(YamlReader &reader, ClusterLevel &level) {

@@ -4,6 +4,7 @@
 #include "ppc/CostModel/PredictionInterval.h"
 #include "ppc/Support/CsvReader.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -77,7 +78,8 @@ public:
     if (cell.empty())
       return fallback;
     double value = 0;
-    if (cell.getAsDouble(value) || value != std::floor(value) || value < double(minimum) || value > double(maximum)) {
+    if (hasLeadingZero(cell) || cell.getAsDouble(value) || value != std::floor(value) || value < double(minimum) ||
+        value > double(maximum)) {
       fail(column, "an integer from " + llvm::Twine(minimum) + " to " + llvm::Twine(maximum));
       return fallback;
     }
@@ -241,11 +243,11 @@ static void readLayout(RowReader &row, LayoutRow &result) {
   if (row.has("stage_groups"))
     row.text("stage_groups").split(groups, ' ', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef group : groups) {
-    int64_t number = 0;
-    if (group.getAsInteger(10, number) || number < 0)
+    std::optional<int64_t> number = parseWhole(group);
+    if (!number || *number < 0)
       row.fail("stage_groups",
                "a group of the cluster's devices, from 0, for each of the pp stages, with spaces between them");
-    layout.stageGroups.push_back(number);
+    layout.stageGroups.push_back(number.value_or(0));
   }
   for (llvm::StringRef needed : {"seq_len", "global_batch", "cluster"})
     if (!row.has(needed))
@@ -276,7 +278,8 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
     auto known = llvm::find(columnNames, column);
     if (known == std::end(columnNames))
       return llvm::createStringError(name + ":1: error: unknown column '" + column + "'; known are " +
-                                     llvm::join(std::begin(columnNames), std::end(columnNames), ", "));
+                                     llvm::join(std::begin(columnNames), std::end(columnNames), ", ") +
+                                     didYouMean(column, columnNames));
     columns[known - std::begin(columnNames)] = int(i);
   }
   Shared shared;

@@ -170,4 +170,6 @@ PredictionInterval mlir::ppc::predictionInterval(const StepFeatures &features) {
   return interval;
 }
 
+double mlir::ppc::coveredShare() { return measuredErrors()["covered"]; }
+
 double mlir::ppc::indistinctShare() { return measuredErrors()["indistinct"]; }

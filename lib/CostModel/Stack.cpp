@@ -1,5 +1,6 @@
 #include "ppc/CostModel/Stack.h"
 
+#include "ppc/Support/Spelling.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -153,5 +154,5 @@ llvm::Expected<Stack> mlir::ppc::findStack(llvm::StringRef spelling) {
   if (spelling.ends_with(".yaml") || spelling.ends_with(".yml"))
     return readStack(spelling, YamlReader::fromFile(spelling), /*changesKnown=*/true);
   return llvm::createStringError("unknown stack '" + spelling + "'; known are " + llvm::join(stackNames(), ", ") +
-                                 ", or a file ending in .yaml");
+                                 ", or a file ending in .yaml" + didYouMean(spelling, stackNames()));
 }

@@ -215,7 +215,8 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
   if (key == PlanKey::Offload) {
     if (std::optional<Offload> kinds = parseOffload(spelled(text)))
       return int64_t(*kinds);
-    return refuse("none, optimizer, activations, parameters, or several of these with + between them");
+    return refuse("none, optimizer, activations, parameters, or several of these with + between them" +
+                  didYouMean(text, std::vector<std::string>{"none", "optimizer", "activations", "parameters"}));
   }
   llvm::ArrayRef<llvm::StringLiteral> choices = words(key);
   if (!choices.empty()) {
@@ -225,7 +226,8 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
     for (size_t i = 0; i < choices.size(); ++i)
       if (choices[i] == wanted)
         return int64_t(i);
-    return refuse(llvm::join(choices.begin(), choices.end(), ", "));
+    return refuse(llvm::join(choices.begin(), choices.end(), ", ") +
+                  didYouMean(wanted, std::vector<std::string>(choices.begin(), choices.end())));
   }
   if (std::string word = spelled(text); key == PlanKey::RecomputedLayers && (word == "all" || word == "by-stage"))
     return int64_t(word == "all" ? -1 : -2);

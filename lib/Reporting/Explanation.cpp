@@ -4,6 +4,7 @@
 #include "ppc/Reporting/MemoryParts.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Scheduling/ScheduleDrawing.h"
+#include "ppc/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -234,10 +235,11 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
 
 static llvm::Error printStage(const PlanReport &report, llvm::StringRef text, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
-  int64_t stage = 0;
-  if (text.getAsInteger(10, stage) || stage < 0 || stage >= int64_t(plan.cost.stages.size()))
+  std::optional<int64_t> number = parseWhole(text);
+  if (!number || *number < 0 || *number >= int64_t(plan.cost.stages.size()))
     return llvm::createStringError("stage:" + text.take_front(20) + ": the plan's last stage is " +
                                    llvm::Twine(plan.cost.stages.size() - 1));
+  const int64_t stage = *number;
   const StageCost &cost = plan.cost.stages[stage];
   for (const PipelineChunk &place : plan.detail.chunks[stage]) {
     const ChunkCost &chunk = plan.detail.costs.chunks[place.stage];

@@ -60,11 +60,9 @@ static json::Object costJson(const StepCost &cost, const std::optional<Simulated
 }
 
 static json::Object intervalJson(const PredictionInterval &interval, Seconds step) {
-  return json::Object{{"low_s", interval.low * step.value},
-                      {"high_s", interval.high * step.value},
-                      {"measured_near", interval.isNear()},
-                      {"nearest", interval.nearest},
-                      {"distance", interval.distance}};
+  return json::Object{{"low_s", interval.low * step.value}, {"high_s", interval.high * step.value},
+                      {"measured_near", interval.isNear()}, {"covered_share", coveredShare()},
+                      {"nearest", interval.nearest},        {"distance", interval.distance}};
 }
 
 static json::Value planJson(const PlanReport &report, const Plan &plan) {

@@ -2,6 +2,7 @@
 
 #include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
@@ -143,7 +144,10 @@ std::string mlir::ppc::intervalNote(const PlanReport &report) {
   if (!interval.isNear())
     return "nothing near these steps was ever measured: the ranges are guesses from far away (" + interval.nearest +
            ")";
-  return "ranges: nine of ten measured steps like these, the nearest from " + interval.nearest;
+  return llvm::formatv(
+             "ranges: {0:f1} % of measured steps lie within, their source left out; the nearest source is {1}",
+             100 * coveredShare(), interval.nearest)
+      .str();
 }
 
 /// What follows from the step's time, by the replay: it sees waits that the formulas do not.

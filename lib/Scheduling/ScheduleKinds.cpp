@@ -1,6 +1,7 @@
 // The registry of pipeline schedules: names, what each needs, and its generator.
 #include "Generators.h"
 
+#include "ppc/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -233,8 +234,14 @@ llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRe
   for (const PipelineScheduleKind &kind : pipelineScheduleKinds())
     if (kind.name == name || llvm::is_contained(kind.aliases, name))
       return &kind;
-  auto names = llvm::map_range(pipelineScheduleKinds(), [](const PipelineScheduleKind &kind) { return kind.name; });
-  return refuse("unknown pipeline schedule \"" + name + "\"; known: " + llvm::join(names, ", "));
+  std::vector<llvm::StringRef> names, all;
+  for (const PipelineScheduleKind &kind : pipelineScheduleKinds()) {
+    names.push_back(kind.name);
+    all.insert(all.end(), kind.aliases.begin(), kind.aliases.end());
+  }
+  all.insert(all.begin(), names.begin(), names.end());
+  return refuse("unknown pipeline schedule \"" + name + "\"; known: " + llvm::join(names, ", ") +
+                didYouMean(name, all));
 }
 
 int64_t defaultSlices(const PipelineScheduleKind &kind, int64_t devices) {

@@ -403,7 +403,8 @@ size_t YamlReader::choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> c
     for (size_t i = 0; i < choices.size(); ++i)
       if (choices[i] == value->text)
         return i;
-  reject(key, *value, expected);
+  bool isName = value->kind == YamlNode::Scalar;
+  fail(key, "expected " + expected + ", found " + display(*value) + (isName ? didYouMean(value->text, choices) : ""));
   return fallback.value_or(0);
 }
 

@@ -176,15 +176,19 @@ void Metrics::summarize(const StepReport &last) {
   std::printf(", exposed communication %.2f ms", (counted > 0 ? otherWaited : firstWaited) / steps * 1e3);
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
-  if (double percent = utilization(seconds / steps); percent > 0)
-    std::printf(", MFU %.1f %% of the %.0f GFLOP/s that %s products of %lld reached at the start", percent,
-                peakRate * 1e-9, info(manifest.precision).name, (long long)peakProductEdge);
+  if (manifest.flopsPerToken > 0 && peakRate > 0) {
+    double percent = utilization(seconds / steps);
+    std::string share = percent > 0 ? format("MFU %.1f %% of", percent) : "no MFU: that is more than";
+    std::printf(", %s the %.0f GFLOP/s that %s products of %lld reached at the start", share.c_str(), peakRate * 1e-9,
+                info(manifest.precision).name, (long long)peakProductEdge);
+  }
   std::printf("\n%s\n", memoryText(last).c_str());
   std::fflush(stdout);
 }
 
 double Metrics::utilization(double seconds) const {
-  return peakRate > 0 ? 100 * manifest.flopsPerToken * tokensPerStep() / seconds / peakRate : 0;
+  double percent = peakRate > 0 ? 100 * manifest.flopsPerToken * tokensPerStep() / seconds / peakRate : 0;
+  return percent <= 100 ? percent : 0;
 }
 
 std::string Metrics::memoryText(const StepReport &report) const {

@@ -50,7 +50,8 @@ private:
   std::string jsonLine(const StepReport &report, const Traffic &traffic);
   // "memory per rank: ..."
   std::string memoryText(const StepReport &report) const;
-  // Model FLOPs used, as a share of the peak rate in percent; 0: not known.
+  // Model FLOPs used, as a share of the peak rate in percent; 0: not known, also if steps are faster than that rate,
+  // which was measured too low then.
   double utilization(double seconds) const;
   std::string progressText(int64_t step, const std::string &loss) const;
   double tokensPerStep() const { return double(manifest.globalBatch * manifest.sequenceLength); }

@@ -1,5 +1,6 @@
 """The intervals that ppc-plan gives against the same formula in Python, and what they say far from everything measured."""
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,11 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([tool, "--evaluate", folder + "/rows.csv", "-o", folder + "/out.csv"], check=True)
     predictions = read_csv(folder + "/out.csv")
 parameters = intervals.read_parameters(intervals.errors_file())
+# One figure, where it is printed and where it is written about.
+covered = f"{100 * parameters['covered']:.1f} %"
+for page in ("README.md", "docs/guide/Plan.md", "docs/performance/accuracy.md"):
+    with open(os.path.join(source, page), encoding="utf-8") as file:
+        assert covered in file.read(), f"{page} does not say {covered}"
 cells = {name: [(intervals.parse(features), values) for features, values in found.items()]
          for name, found in intervals.read_cells(intervals.errors_file()).items()}
 wrong = 0

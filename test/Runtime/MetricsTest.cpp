@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <unistd.h>
 
 namespace ppcrt {
 namespace {
@@ -41,6 +43,46 @@ TEST(Metrics, SaysSomethingEverySixSeconds) {
 }
 
 TEST(Metrics, KeepsToStepsThatAreAskedFor) { EXPECT_EQ(printedLines(100, 60, 50), 3u); }
+
+/// The closing line of a run with one step of a second, and its line of the log, for a peak of so many FLOP/s.
+std::pair<std::string, std::string> utilizationTexts(double peakRate) {
+  Manifest manifest = parseManifest(test::bigramManifest(1, 1, 1));
+  std::string path = testing::TempDir() + "metrics-" + std::to_string(getpid()) + ".jsonl";
+  std::string text;
+  {
+    Options options;
+    options.steps = 1;
+    Metrics metrics(manifest, options, LineFile(path), LineFile(), peakRate);
+    Traffic traffic;
+    traffic.groupBytes.resize(manifest.groups.size());
+    StepReport report{};
+    report.step = 1;
+    report.seconds = 1;
+    report.loss = 1;
+    testing::internal::CaptureStdout();
+    metrics.report(report, traffic, 1);
+    metrics.summarize(report);
+    text = testing::internal::GetCapturedStdout();
+  }
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  std::remove(path.c_str());
+  return {text, line};
+}
+
+// A peak that was measured while something else ran is too low: no share above 100 % is reported.
+TEST(Metrics, HasNoUtilizationAboveThePeak) {
+  Manifest manifest = parseManifest(test::bigramManifest(1, 1, 1));
+  double rate = manifest.flopsPerToken * double(manifest.globalBatch * manifest.sequenceLength);
+  ASSERT_GT(rate, 0);
+  auto [known, knownLine] = utilizationTexts(2 * rate);
+  EXPECT_NE(known.find(", MFU 50.0 % of the "), std::string::npos) << known;
+  EXPECT_NE(knownLine.find("\"mfu_pct\":50.0"), std::string::npos) << knownLine;
+  auto [none, noneLine] = utilizationTexts(0.9 * rate);
+  EXPECT_NE(none.find(", no MFU: that is more than the "), std::string::npos) << none;
+  EXPECT_EQ(noneLine.find("mfu_pct"), std::string::npos) << noneLine;
+}
 
 // A step that takes long: the line of a terminal moves by the seconds that it tells.
 TEST(ProgressLineTest, MovesWhileSomethingTakesLong) {

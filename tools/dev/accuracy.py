@@ -69,9 +69,11 @@ def print_intervals(options, scores):
     cells, parameters = intervals.cells_of(scores), intervals.read_parameters(intervals.errors_file())
     if options.tune:
         parameters = intervals.tune(scores, cells, parameters, options.tune)
+    results = intervals.leave_out(scores, cells, parameters)
     if options.write_errors:
+        parameters["covered"] = round(intervals.summary(results)[0], 3)
         intervals.write(intervals.errors_file(), cells, parameters)
-    print(intervals.text(intervals.leave_out(scores, cells, parameters)))
+    print(intervals.text(results))
     print(intervals.ratio_text(scores, parameters["indistinct"]) + "\n")
 
 

@@ -7,6 +7,7 @@
 #include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/CommandLine.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -189,10 +190,10 @@ int usageError(const llvm::Twine &message) {
 /// `problem`.
 int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &problem) {
   auto [number, strategy] = text.split('=');
-  int64_t degree = 0;
   if (!strategy.empty())
     context = strategy == "gather" ? "all-gather" : "ulysses";
-  if (number.getAsInteger(10, degree) || degree < 1 || degree > limits::ranks)
+  std::optional<int64_t> degree = parseWhole(number);
+  if (!degree || *degree < 1 || *degree > limits::ranks)
     problem =
         llvm::formatv("--cp is '{0}', expected a number from 1 to {1}, N=gather or N=ulysses", text, limits::ranks)
             .str();
@@ -200,7 +201,7 @@ int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &p
     problem = llvm::formatv("--cp is '{0}': compiled programs have the strategies gather and ulysses, and no '{1}'",
                             text, strategy)
                   .str();
-  return degree;
+  return degree.value_or(0);
 }
 
 /// What is wrong with options whose values are words, or which do not go together; empty: nothing.

@@ -27,7 +27,8 @@ StepFeatures featuresOf(const ModelShape &model, const TrainingJob &job, const C
 /// `overlapped/dense/16-bit/sm_90/6/35/37`: rounded, as the file of errors has it.
 std::string toString(const StepFeatures &features);
 
-/// Of a step that is predicted to take t: measured, nine of ten lie within [low t, high t].
+/// A step that is predicted to take t should take low t to high t in nine of ten measurements; `coveredShare()` of them
+/// do.
 struct PredictionInterval {
   double low = 1, high = 1;
   /// Of the step to the nearest measured one; a step is "near" within `nearDistance`.
@@ -37,6 +38,10 @@ struct PredictionInterval {
 };
 constexpr double nearDistance = 3;
 PredictionInterval predictionInterval(const StepFeatures &features);
+
+/// The share of measured steps that lie within their intervals, each interval made without the errors of the step's own
+/// source.
+double coveredShare();
 
 /// Of two layouts of one model on one machine whose predicted times differ by less than this share, which is faster
 /// cannot be told: half of the measured pairs that are predicted so far apart are the other way round or nearer. From

@@ -90,7 +90,7 @@ llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResu
 
 /// The step as it is known best: replayed, where it was.
 Seconds bestTime(const Plan &plan);
-/// Where nine of ten such steps lie when they are measured: "20.1 to 25.3 s".
+/// The interval of a step's measurements (PredictionInterval.h): "20.1 to 25.3 s".
 std::string rangeText(const PredictionInterval &interval, Seconds step);
 /// The same of each plan: how the interval came about; that nothing near was ever measured, where so.
 std::string intervalNote(const PlanReport &report);

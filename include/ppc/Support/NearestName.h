@@ -10,17 +10,21 @@
 
 namespace mlir::ppc {
 
-/// How many letters have to be replaced, inserted or removed to make `b` of `a`; upper and lower case are the same.
+/// How many letters have to be replaced, inserted, removed or swapped with the next one to make `b` of `a`; upper and
+/// lower case are the same.
 inline size_t editDistance(std::string_view a, std::string_view b) {
   auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; };
-  std::vector<size_t> row(b.size() + 1);
+  auto isSame = [&](size_t i, size_t j) { return lower(a[i - 1]) == lower(b[j - 1]); };
+  std::vector<size_t> row(b.size() + 1), before(row), twoBefore(row);
   std::iota(row.begin(), row.end(), size_t(0));
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
+    twoBefore.swap(before);
+    before.swap(row);
+    row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      row[j] = std::min({before[j - 1] + !isSame(i, j), before[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && isSame(i - 1, j) && isSame(i, j - 1))
+        row[j] = std::min(row[j], twoBefore[j - 2] + 1);
     }
   }
   return row[b.size()];

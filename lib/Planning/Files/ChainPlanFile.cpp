@@ -1,6 +1,7 @@
 #include "ppc/Planning/Files/ChainPlanFile.h"
 
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 #include "ppc/Support/YamlReader.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -79,13 +80,10 @@ static std::optional<std::pair<int64_t, int64_t>> parseLayers(llvm::StringRef te
   if (!text.consume_front("layers ") && !text.consume_front("layer "))
     return std::nullopt;
   auto [low, high] = text.trim().split('-');
-  std::pair<int64_t, int64_t> range;
-  if (low.getAsInteger(10, range.first) || range.first < 0)
+  std::optional<int64_t> first = parseWhole(low), last = text.contains('-') ? parseWhole(high) : first;
+  if (!first || !last || *first < 0 || *last < *first)
     return std::nullopt;
-  range.second = range.first;
-  if (text.contains('-') && (high.getAsInteger(10, range.second) || range.second < range.first))
-    return std::nullopt;
-  return range;
+  return std::pair(*first, *last);
 }
 
 namespace {
@@ -141,11 +139,12 @@ private:
   }
 
   void readOp(YamlReader &ops, const std::string &key, const OpTemplate &layer, std::vector<OpStrategy> &strategies) {
-    size_t number;
-    llvm::StringRef name = key;
-    if (name.consumeInteger(10, number) || number >= layer.ops.size())
+    auto [written, name] = llvm::StringRef(key).split(' ');
+    std::optional<int64_t> found = parseWhole(written);
+    if (!found || *found < 0 || *found >= int64_t(layer.ops.size()))
       return ops.fail(
           key, llvm::formatv("expected the number of an op, 0 to {0}, and its name", layer.ops.size() - 1).str());
+    const size_t number = size_t(*found);
     const TemplateOp &op = layer.ops[number];
     if (name.trim() != op.name)
       return ops.fail(key, llvm::formatv("op {0} of this layer is '{1}'", number, op.name).str());

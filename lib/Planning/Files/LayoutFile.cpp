@@ -2,6 +2,7 @@
 
 #include "ppc/Planning/Files/PlanPreset.h"
 #include "ppc/Planning/TargetLimits.h"
+#include "ppc/Support/Limits.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -116,14 +117,14 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
       check(file, "schedule", PlanKey::Schedule, *schedule);
     else
       file.fail("schedule", llvm::toString(schedule.takeError()));
-  std::vector<double> first = file.numbers("stages"); // layers; 0 is the embedding
+  std::vector<int64_t> first = file.integers("stages", 0, limits::layers); // 0 is the embedding
   if (!first.empty() && !file.failed()) {
     int64_t vp = file.has("vp") ? file.integer("vp", 1) : 1;
     check(file, "vp", PlanKey::Vp, vp);
     check(file, "stages", PlanKey::Pp, int64_t(first.size()) / std::max<int64_t>(vp, 1));
     llvm::ArrayRef<int64_t> layers = constraints.stageLayers;
     for (size_t i = 0; i + 1 < first.size() && layers.size() == first.size(); ++i)
-      if (first[i + 1] - std::max(first[i], 1.0) != double(layers[i]))
+      if (first[i + 1] - std::max<int64_t>(first[i], 1) != layers[i])
         file.fail(
             "stages",
             llvm::formatv(
@@ -162,6 +163,14 @@ static void checkRuns(YamlReader &layout, const LayoutFileUse &use) {
   layout.failHere("compiled programs cannot run " + part);
 }
 
+/// The list of a key that has a number per stage; null: another key.
+static llvm::SmallVectorImpl<int64_t> *stagesOf(llvm::StringRef name, PlanConstraints &constraints) {
+  return name == "stage_groups"              ? &constraints.stageGroups
+         : name == "stage_layers"            ? &constraints.stageLayers
+         : name == "stage_recomputed_layers" ? &constraints.stageRecomputedLayers
+                                             : nullptr;
+}
+
 static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, const LayoutFileUse &use) {
   std::optional<YamlReader> layout = file.mapping("layout");
   if (llvm::Error error = file.takeError())
@@ -171,23 +180,8 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, cons
     return file.takeError();
   }
   for (const std::string &name : layout->keys()) {
-    if (name == "stage_groups") {
-      for (double group : layout->numbers(name)) {
-        if (!(group >= 0 && group < 1e6 && group == double(int64_t(group))))
-          layout->fail(name, "expected numbers of the cluster's groups of devices, from 0");
-        else
-          constraints.stageGroups.push_back(int64_t(group));
-      }
-      continue;
-    }
-    if (name == "stage_layers" || name == "stage_recomputed_layers") {
-      for (double count : layout->numbers(name)) {
-        if (!(count >= 0 && count < 1e6 && count == double(int64_t(count))))
-          layout->fail(name, "expected whole numbers of layers");
-        else
-          (name == "stage_layers" ? constraints.stageLayers : constraints.stageRecomputedLayers)
-              .push_back(int64_t(count));
-      }
+    if (llvm::SmallVectorImpl<int64_t> *stages = stagesOf(name, constraints)) {
+      llvm::append_range(*stages, layout->integers(name, 0, limits::layers));
       continue;
     }
     std::string value = layout->string(name);

@@ -3,6 +3,7 @@
 
 #include "lib/Planning/Files/PlanChecker.h"
 #include "ppc/Support/Limits.h"
+#include "ppc/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
@@ -91,14 +92,12 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
 //===-- Reading -----------------------------------------------------------===//
 
 std::optional<int64_t> mlir::ppc::parseProductPieces(llvm::StringRef text) {
-  int64_t pieces = 0;
   if (text == "auto")
     return 0;
   if (text == "off")
     return 1;
-  if (text.getAsInteger(10, pieces) || pieces < 2 || pieces > limits::productPieces)
-    return std::nullopt;
-  return pieces;
+  std::optional<int64_t> pieces = parseWhole(text);
+  return pieces && *pieces >= 2 && *pieces <= limits::productPieces ? pieces : std::nullopt;
 }
 
 std::string mlir::ppc::productPiecesText(int64_t pieces) {
@@ -292,10 +291,11 @@ void SectionsReader::readRecompute() {
     return;
   for (const std::string &layers : recompute->keys()) {
     auto [first, last] = llvm::StringRef(layers).split('-');
-    int64_t from = 0, to = 0;
     bool isRange = layers.find('-') != std::string::npos;
-    if (first.getAsInteger(10, from) || from < 0 || (isRange && (last.getAsInteger(10, to) || to < from)))
+    std::optional<int64_t> begin = parseWhole(first), end = isRange ? parseWhole(last) : begin;
+    if (!begin || !end || *begin < 0 || *end < *begin)
       recompute->fail(layers, "expected a layer or a range of layers such as 1-8");
+    int64_t from = begin.value_or(0), to = end.value_or(0);
     if (program.lastLayer >= 0 && std::max(from, to) > program.lastLayer)
       recompute->fail(layers, "the model's last layer is " + llvm::Twine(program.lastLayer));
     std::string what = recompute->string(layers);

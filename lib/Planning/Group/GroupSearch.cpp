@@ -491,10 +491,13 @@ static llvm::Error addRelaxations(const PlanRequest &request, Infeasibility &why
     llvm::Expected<PlanSearchResult> found = GroupSearch(relaxed).run();
     if (!found)
       return found.takeError();
-    if (!found->plans.empty())
-      why.relaxations.push_back({key, request.constraints.describe(key),
-                                 planValueText(key, planValue(found->plans.front().layout, key)),
-                                 std::move(found->plans.front())});
+    if (found->plans.empty())
+      continue;
+    std::string from = request.constraints.describe(key),
+                to = planValueText(key, planValue(found->plans.front().layout, key));
+    if (from == to) // the value is possible; pinned, it kept several groups out of the search
+      to = relaxed.constraints.describe(key);
+    why.relaxations.push_back({key, std::move(from), std::move(to), std::move(found->plans.front())});
   }
   llvm::sort(why.relaxations, [](const PlanRelaxation &a, const PlanRelaxation &b) {
     return std::tie(a.plan.cost.stepTime.value, a.key) < std::tie(b.plan.cost.stepTime.value, b.key);

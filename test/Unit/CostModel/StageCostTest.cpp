@@ -62,6 +62,22 @@ TEST(StageCost, CopiesBesideComputeCostTheMemoryTheyRead) {
   EXPECT_EQ(each.layer(Offload::Activations, 1).forward.value, each.layer(Offload::None, 1).forward.value);
 }
 
+TEST(StageCost, UpdatesOnTheHostTakeTimeWithoutABandwidthOfItsMemory) {
+  StageCase each;
+  each.cluster.host.bandwidth = BytesPerSecond(50e9);
+  Seconds onDevices = each.step().optimizer;
+  auto updateWith = [&](double memoryBandwidth) {
+    each.cluster.host.memoryBandwidth = BytesPerSecond(memoryBandwidth);
+    each.layout.offload = Offload::Optimizer;
+    return each.step().optimizer;
+  };
+  // As if the memory were as fast as the links of all devices of a node.
+  Seconds unknown = updateWith(0), known = updateWith(each.cluster.hostBandwidth().value * 8);
+  EXPECT_GT(unknown, 2 * onDevices);
+  EXPECT_GE(known, unknown);
+  EXPECT_LT(updateWith(1e15), unknown);
+}
+
 TEST(StageCost, CopiesLongerThanALayerSetItsPace) {
   StageCase each;
   each.cluster.host.bandwidth = BytesPerSecond(2e9);

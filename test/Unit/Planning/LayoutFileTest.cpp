@@ -246,10 +246,47 @@ TEST(LayoutFile, ErrorsNameThePlaceTheKeyAndWhatIsPossible) {
   EXPECT_EQ(errorOf("layout:\n  speed: 9\n")
                 .rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0),
             0u);
-  EXPECT_NE(errorOf("layout:\n  stage_layers: [ 1, -2 ]\n").find("expected whole numbers of layers"),
-            std::string::npos);
-  EXPECT_NE(errorOf("layout:\n  stage_groups: [ 0, 1.5 ]\n").find("expected numbers of the cluster's groups"),
-            std::string::npos);
+  auto startsWith = [](llvm::StringRef text, llvm::StringRef error) {
+    EXPECT_TRUE(llvm::StringRef(errorOf(text)).starts_with(error)) << errorOf(text);
+  };
+  startsWith("layout:\n  stage_layers: [ 1, -2 ]\n",
+             "p.yaml:2:17: error: key \"stage_layers\": expected whole numbers from 0 to ");
+  startsWith("layout:\n  stage_groups: [ 0, 1.5 ]\n",
+             "p.yaml:2:17: error: key \"stage_groups\": expected whole numbers from 0 to ");
+  // Numbers are read as written, or refused.
+  for (llvm::StringRef key : {"micro_batch", "dp", "vp", "shard_group"})
+    for (llvm::StringRef value : {"2.0", "02", "+2", "2e0", "0x2"})
+      startsWith(("layout:\n  tp: 2\n  " + key + ": " + value + "\n").str(),
+                 ("p.yaml:3:" + llvm::Twine(key.size() + 5) + ": error: key \"" + key + "\": '" + value +
+                  "' is no value of " + key + "; expected a number from 1 to ")
+                     .str());
+  for (llvm::StringRef value : {"2.0", "02"}) {
+    std::string stages = errorOf(("layout: { tp: 1 }\nstages: [ 0, " + value + " ]\n").str()),
+                layers = errorOf(("layout:\n  stage_layers: [ 2, " + value + " ]\n").str());
+    EXPECT_TRUE(llvm::StringRef(stages).starts_with("p.yaml:2:")) << stages;
+    EXPECT_TRUE(llvm::StringRef(layers).starts_with("p.yaml:2:")) << layers;
+    EXPECT_NE(stages.find("error: key \"stages\": expected "), std::string::npos) << stages;
+    EXPECT_NE(layers.find("error: key \"stage_layers\": expected "), std::string::npos) << layers;
+    EXPECT_TRUE(llvm::StringRef(stages).trim('"').ends_with(value)) << stages;
+    EXPECT_TRUE(llvm::StringRef(layers).trim('"').ends_with(value)) << layers;
+  }
+}
+
+TEST(LayoutFile, NamesAreReadAsWrittenOrTheNearestIsNamed) {
+  for (llvm::StringRef spelling : {"1f1b", "1F1B", "pipedream-flush"}) {
+    PlanConstraints constraints;
+    ASSERT_FALSE(bool(parseLayoutFile("p.yaml", ("layout: { schedule: " + spelling + " }\n").str(), constraints)));
+    EXPECT_EQ(constraints.describe(PlanKey::Schedule), "1f1b");
+  }
+  for (auto [text, nearest] :
+       {std::pair("schedule: GPipe", "gpipe"), std::pair("schedule: 1f1f", "1f1b"),
+        std::pair("schedule: interleavd", "interleaved"), std::pair("recompute: selectiv", "selective"),
+        std::pair("offload: optimiser", "optimizer"), std::pair("context: ulyses", "ulysses"),
+        std::pair("precision: bf61", "bf16"), std::pair("zeor: 1", "zero")}) {
+    std::string error = errorOf((llvm::Twine("layout:\n  ") + text + "\n").str());
+    EXPECT_EQ(error.rfind("p.yaml:2:", 0), 0u) << error;
+    EXPECT_NE(error.find((llvm::Twine("; did you mean \"") + nearest + "\"?").str()), std::string::npos) << error;
+  }
   EXPECT_NE(errorOf("layout:\n  tp: [ 4 ]\n").find("p.yaml:2:"), std::string::npos);
 }
 

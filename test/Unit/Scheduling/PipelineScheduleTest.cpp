@@ -75,7 +75,7 @@ TEST(PipelineSchedule, RefusesNonsense) {
   };
   EXPECT_EQ(message("1f2b", 2, 2),
             "unknown pipeline schedule \"1f2b\"; known: gpipe, 1f1b, interleaved, breadth-first, "
-            "zb1p, zb2p, zbv, v-half, v-min, wave, chimera, dualpipe, dualpipev, seq1f1b");
+            "zb1p, zb2p, zbv, v-half, v-min, wave, chimera, dualpipe, dualpipev, seq1f1b; did you mean \"1f1b\"?");
   EXPECT_EQ(message("gpipe", 0, 2), "a pipeline needs at least 1 stage, not 0");
   EXPECT_EQ(message("gpipe", 2, 0), "a pipeline needs at least 1 micro-batch, not 0");
 }
