@@ -217,5 +217,5 @@ llvm::json::Value mlir::ppc::toJson(const ChainReport &report) {
   return json::Object{{"model", report.model.name}, {"cluster", report.cluster.name},
                       {"stack", report.stack.name}, {"samples", report.model.batch},
                       {"plans", std::move(plans)},  {"lower_bound_s", report.search.lowerBound.value},
-                      {"search", std::move(table)}};
+                      {"search", std::move(table)}, {"notes", json::Array(report.search.notes)}};
 }

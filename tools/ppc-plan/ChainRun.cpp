@@ -132,6 +132,8 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, Out
     llvm::errs() << "\r\033[K";
   if (!result)
     return fail(result.takeError());
+  for (const std::string &text : result->notes)
+    note(text);
   if (result->plans.empty())
     return fail("no plan: " + result->reason);
   ChainReport report{module.chain, input.cluster, input.stack, *options.compiled, std::move(*result)};

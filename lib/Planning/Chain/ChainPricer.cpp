@@ -66,8 +66,9 @@ static bool isAsSaid(const OpStrategy &strategy, const OpStrategy &said) {
          });
 }
 
-ChainPricer::ChainPricer(const ChainRequest &request, const ParallelLayout &layout, std::vector<LayoutAxis> axes)
-    : request(request), axes(std::move(axes)), job{1, request.model.batch},
+ChainPricer::ChainPricer(const ChainRequest &request, const ParallelLayout &layout, std::vector<LayoutAxis> axes,
+                         SolveBudget *budget)
+    : request(request), budget(budget), axes(std::move(axes)), job{1, request.model.batch},
       chain(localChain(request.model, layout.dp * layout.microBatches(job), layout.precision)),
       cuts(unfold(*chain, request.cuts)) {
   for (const TemplateChain::Segment &segment : chain->segments)
@@ -289,7 +290,7 @@ llvm::Expected<ChainPlan> ChainPricer::plan(const ParallelLayout &layout, Bytes 
   TemplatePricing pricing = pricingOf(layout);
   std::unique_ptr<Search> &entry = searches[{pricing.stateBytes, pricing.inFlight}];
   if (!entry)
-    entry = std::make_unique<Search>(std::move(pricing), *chain);
+    entry = std::make_unique<Search>(std::move(pricing), *chain, budget);
   // What the search limits is the sum over the stages; what each needs besides is found by trying.
   double available = (memory.value - request.cluster.device().frameworkMemory.value) * double(layout.pp), target = 0;
   for (int round = 0;; ++round) {

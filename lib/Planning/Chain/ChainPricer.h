@@ -10,7 +10,9 @@ namespace mlir::ppc {
 class ChainPricer {
 public:
   /// `layout`: dp, micro-batch and what decides programs; `axes`: their product is its tp.
-  ChainPricer(const ChainRequest &request, const ParallelLayout &layout, std::vector<LayoutAxis> axes);
+  /// `budget`: of the searches; null: without bound.
+  ChainPricer(const ChainRequest &request, const ParallelLayout &layout, std::vector<LayoutAxis> axes,
+              SolveBudget *budget = nullptr);
 
   /// Seconds per step that no layout of the ops on these axes goes below, on `pp` stages: each op's fastest kernels.
   double bound(int64_t pp) const;
@@ -23,6 +25,7 @@ private:
   llvm::Expected<ChainPlan> price(const ParallelLayout &layout, TemplateSearch &search, TemplateSearchResult shardings);
 
   const ChainRequest &request;
+  SolveBudget *budget;
   std::vector<LayoutAxis> axes;
   TrainingJob job;
   std::shared_ptr<TemplateChain> chain;              // of one micro-batch of a data-parallel rank
@@ -34,7 +37,8 @@ private:
   struct Search {
     TemplatePricing pricing;
     TemplateSearch search;
-    Search(TemplatePricing from, const TemplateChain &chain) : pricing(std::move(from)), search(pricing, chain) {}
+    Search(TemplatePricing from, const TemplateChain &chain, SolveBudget *budget)
+        : pricing(std::move(from)), search(pricing, chain, budget) {}
   };
   std::map<std::pair<double, int64_t>, std::unique_ptr<Search>> searches; // by bytes of state, micro-batches in flight
 };

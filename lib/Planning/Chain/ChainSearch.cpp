@@ -77,7 +77,7 @@ public:
   explicit ChainSearch(const ChainRequest &asked)
       : request(asked),
         limit(request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster, request.stack)),
-        layerCount(request.model.chain.layerCount()) {
+        layerCount(request.model.chain.layerCount()), budget{request.maxNetworkEntries, request.maxEntries} {
     for (PlanKey key : {PlanKey::Precision, PlanKey::Attention})
       if (request.constraints.isPinned(key))
         setPlanValue(request.base, key, request.constraints.pinned(key));
@@ -102,6 +102,8 @@ private:
   /// Steps up to this long are no slower than the fastest one.
   double latest() const { return result.plans.front().cost.stepTime.value * (1 + request.timeTolerance); }
   void preferLessMemory();
+  /// Says how many degree combinations were left out, if any: those beyond the budget, and `open` ones.
+  void noteWhatIsOpen(int64_t open);
 
   ChainRequest request; // its base completed
   Bytes limit;
@@ -111,6 +113,8 @@ private:
   std::optional<ChainPlan> smallest; // needs least memory of those that do not fit
   std::string refused, impossible;   // why something was not priced
   int64_t priced = 0, searches = 0;
+  SolveBudget budget;
+  int64_t tooLarge = 0; // degree combinations with networks beyond the budget
 };
 } // namespace
 
@@ -245,7 +249,8 @@ void ChainSearch::preferLessMemory() {
 }
 
 void ChainSearch::expand(const Grid &grid) {
-  ChainPricer pricer(request, grid.layout, grid.axes);
+  budget.isExceeded = false;
+  ChainPricer pricer(request, grid.layout, grid.axes, &budget);
   bool fits = false;
   for (const ParallelLayout &layout : choicesOf(grid.layout)) {
     if (request.refuse)
@@ -258,11 +263,24 @@ void ChainSearch::expand(const Grid &grid) {
     llvm::Expected<ChainPlan> plan = pricer.plan(layout, limit);
     if (!plan) {
       impossible = toString(layout) + ": " + llvm::toString(plan.takeError());
+      if (budget.isExceeded) // so are those of other state
+        break;
       continue;
     }
     fits |= plan->cost.fits;
     consider(std::move(*plan));
   }
+  tooLarge += budget.isExceeded;
+}
+
+void ChainSearch::noteWhatIsOpen(int64_t open) {
+  if (tooLarge == 0 && open == 0)
+    return;
+  std::string text = llvm::formatv("{0} of {1} ways to share the devices were not searched op by op", tooLarge + open,
+                                   result.table.front().count);
+  if (tooLarge > 0)
+    text += llvm::formatv("; {0} of them have ops with too many layouts to try together", tooLarge);
+  result.notes.push_back(text + ": fewer devices, or a smaller tp, are searched in full");
 }
 
 llvm::Expected<ChainSearchResult> ChainSearch::run() {
@@ -310,14 +328,20 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
   });
   result.lowerBound = Seconds(grids.empty() ? 0 : grids.front().bound);
   size_t next = 0;
-  for (; next < grids.size() && grids[next].bound <= cutoff() && searches < request.maxSearches; ++next, ++searches)
+  for (; next < grids.size() && grids[next].bound <= cutoff() && searches < request.maxSearches && budget.left > 0;
+       ++next, ++searches)
     expand(grids[next]);
   result.table = {{"grids enumerated", int64_t(grids.size())},
                   {"grids searched op by op", int64_t(next)},
                   {"grids pruned: kernels alone are slower", int64_t(grids.size() - next)},
-                  {"steps priced", priced}};
-  if (next < grids.size() && grids[next].bound <= cutoff())
-    result.table.push_back({"stopped with so many grids open", int64_t(grids.size() - next)});
+                  {"steps priced", priced},
+                  {"table entries computed", request.maxEntries - budget.left}};
+  const int64_t open = next < grids.size() && grids[next].bound <= cutoff() ? int64_t(grids.size() - next) : 0;
+  if (tooLarge)
+    result.table.push_back({"grids left out: too many layouts to try together", tooLarge});
+  if (open)
+    result.table.push_back({"stopped with so many grids open", open});
+  noteWhatIsOpen(open);
   if (request.timeTolerance > 0)
     preferLessMemory();
   if (result.plans.empty()) {

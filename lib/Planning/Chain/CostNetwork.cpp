@@ -99,7 +99,7 @@ public:
     }
   }
 
-  llvm::Error eliminate();
+  llvm::Error eliminate(SolveBudget *budget);
 
   const CostNetwork &network;
   llvm::ArrayRef<int> kept;
@@ -128,6 +128,14 @@ private:
     return product;
   }
   void makeTables();
+  /// The variable that goes next, with those that the table of its best values is over, and the entries to compute.
+  struct Planned {
+    int variable;
+    std::vector<int> scope;
+    int64_t entries;
+  };
+  /// All of them: each time the one that takes least.
+  std::vector<Planned> planOrder() const;
   Step combine(int variable, std::vector<int> scope, llvm::ArrayRef<const WideTable *> inputs, WideTable &output);
 };
 
@@ -266,59 +274,80 @@ Elimination::Step Elimination::combine(int variable, std::vector<int> scope, llv
   return step;
 }
 
-llvm::Error Elimination::eliminate() {
-  makeTables();
+std::vector<Elimination::Planned> Elimination::planOrder() const {
   std::set<int> left;
   for (int variable = 0; variable < network.variableCount(); ++variable)
     if (!llvm::is_contained(kept, variable))
       left.insert(variable);
+  std::vector<std::vector<int>> scopes;
+  for (const WideTable &table : tables)
+    scopes.push_back(table.scope);
   auto scopeWithout = [&](int variable) {
     std::set<int> scope;
-    for (const WideTable &table : tables)
-      if (llvm::is_contained(table.scope, variable))
-        scope.insert(table.scope.begin(), table.scope.end());
+    for (const std::vector<int> &each : scopes)
+      if (llvm::is_contained(each, variable))
+        scope.insert(each.begin(), each.end());
     scope.erase(variable);
     return std::vector<int>(scope.begin(), scope.end());
   };
+  std::vector<Planned> order;
   while (!left.empty()) {
-    int next = -1;
-    std::vector<int> scope;
-    int64_t least = 0;
+    Planned next{-1, {}, 0};
     for (int variable : left) {
       std::vector<int> candidate = scopeWithout(variable);
       int64_t work = size(candidate) * int64_t(alive[variable].size());
-      if (next < 0 || work < least) {
-        next = variable;
-        least = work;
-        scope = std::move(candidate);
-      }
+      if (next.variable < 0 || work < next.entries)
+        next = {variable, std::move(candidate), work};
     }
-    if (size(scope) > largestTable)
-      return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     llvm::Twine("the layouts of ") + llvm::Twine(scope.size()) +
-                                         " values would have to be tried together at '" + network.name(next) +
-                                         "': cut the grid into fewer axes");
+    llvm::erase_if(scopes, [&](const std::vector<int> &scope) { return llvm::is_contained(scope, next.variable); });
+    scopes.push_back(next.scope);
+    left.erase(next.variable);
+    order.push_back(std::move(next));
+  }
+  return order;
+}
+
+llvm::Error Elimination::eliminate(SolveBudget *budget) {
+  makeTables();
+  std::vector<Planned> order = planOrder();
+  auto widest = std::max_element(order.begin(), order.end(),
+                                 [](const Planned &a, const Planned &b) { return a.entries < b.entries; });
+  int64_t sum = 0;
+  bool isTooLarge = false;
+  for (const Planned &next : order) {
+    isTooLarge |= size(next.scope) > largestTable;
+    sum += next.entries; // at most 512 x 2^26 each
+  }
+  if (budget) {
+    budget->isExceeded |= isTooLarge || sum > std::min(budget->most, budget->left);
+    isTooLarge |= budget->isExceeded;
+    budget->left -= isTooLarge ? 0 : sum;
+  }
+  if (isTooLarge)
+    return llvm::createStringError("the layouts of " + llvm::Twine(widest->scope.size()) +
+                                   " values would have to be tried together at '" + network.name(widest->variable) +
+                                   "': cut the grid into fewer axes");
+  for (Planned &next : order) {
     std::vector<const WideTable *> inputs;
     for (const WideTable &table : tables)
-      if (llvm::is_contained(table.scope, next))
+      if (llvm::is_contained(table.scope, next.variable))
         inputs.push_back(&table);
     WideTable output;
-    steps.push_back(combine(next, scope, inputs, output));
-    llvm::erase_if(tables, [&](const WideTable &table) { return llvm::is_contained(table.scope, next); });
+    steps.push_back(combine(next.variable, next.scope, inputs, output));
+    llvm::erase_if(tables, [&](const WideTable &table) { return llvm::is_contained(table.scope, next.variable); });
     tables.push_back(std::move(output));
-    left.erase(next);
   }
   return llvm::Error::success();
 }
 } // namespace
 
 llvm::Expected<NetworkSolution> solve(const CostNetwork &network, llvm::ArrayRef<int> kept, double pricePerByte,
-                                      llvm::ArrayRef<int> forbidden, int forbiddenVariable) {
+                                      llvm::ArrayRef<int> forbidden, int forbiddenVariable, SolveBudget *budget) {
   Elimination elimination(network, kept, pricePerByte);
   if (forbiddenVariable >= 0)
     elimination.forbid(forbiddenVariable, forbidden);
   elimination.dropDominated();
-  if (llvm::Error error = elimination.eliminate())
+  if (llvm::Error error = elimination.eliminate(budget))
     return std::move(error);
   NetworkSolution solution;
   // What is left is over kept variables only.

@@ -20,8 +20,9 @@ struct TemplateSearch::Chained {
   std::map<std::pair<int, std::vector<int>>, TemplateChoice> choices;
 };
 
-TemplateSearch::TemplateSearch(const TemplatePricing &pricing, const TemplateChain &chain)
-    : pricing(pricing), chain(chain), times(pricing.cluster, pricing.grid, pricing.stride, pricing.compiled) {
+TemplateSearch::TemplateSearch(const TemplatePricing &pricing, const TemplateChain &chain, SolveBudget *budget)
+    : pricing(pricing), chain(chain), budget(budget),
+      times(pricing.cluster, pricing.grid, pricing.stride, pricing.compiled) {
   for (const OpTemplate &layer : chain.templates)
     networks.push_back(std::make_unique<TemplateNetwork>(pricing, layer, times));
 }
@@ -70,7 +71,7 @@ llvm::Expected<TemplateSearch::Chained> TemplateSearch::solveChain(double price,
     if (!cache.count(int(t))) {
       auto solution = solve(networks[t]->network(), networks[t]->kept(), price,
                             forbids ? llvm::ArrayRef<int>(forbiddenValue) : llvm::ArrayRef<int>(),
-                            forbids ? forbiddenVariable : -1);
+                            forbids ? forbiddenVariable : -1, budget);
       if (!solution)
         return solution.takeError();
       entries += solution->entries;

@@ -116,3 +116,26 @@ TEST(CostNetwork, TooWideATableIsAnError) {
   ASSERT_FALSE(bool(solution));
   EXPECT_NE(llvm::toString(solution.takeError()).find("fewer axes"), std::string::npos);
 }
+
+// A budget refuses a network before any of its tables is computed, and counts what is computed otherwise.
+TEST(CostNetwork, ABudgetIsKept) {
+  CostNetwork network;
+  int a = network.addVariable("a", 2), b = network.addVariable("b", 2);
+  network.addCosts(a, b, {{0, 0}, {5, 0}, {7, 0}, {3, 0}});
+  SolveBudget budget{1000, 1000};
+  auto solution = solve(network, {a, b}, 0, {}, -1, &budget);
+  ASSERT_TRUE(bool(solution));
+  solution = solve(network, {a}, 0, {}, -1, &budget);
+  ASSERT_TRUE(bool(solution));
+  const int64_t used = solution->entries;
+  EXPECT_EQ(1000 - budget.left, used);
+  EXPECT_FALSE(budget.isExceeded);
+  for (SolveBudget few : {SolveBudget{used - 1, 1000}, SolveBudget{1000, used - 1}}) {
+    const int64_t before = few.left;
+    auto refused = solve(network, {a}, 0, {}, -1, &few);
+    ASSERT_FALSE(bool(refused));
+    llvm::consumeError(refused.takeError());
+    EXPECT_TRUE(few.isExceeded);
+    EXPECT_EQ(few.left, before);
+  }
+}

@@ -63,8 +63,11 @@ struct ChainRequest {
   /// Restrict how ops are cut (a menu to compare with); empty: everything.
   std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
   std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
-  int64_t maxSearches =
-      300; // searches over templates, after which the best so far is given; the bound says what may be missing
+  /// Searches over templates, after which the best so far is returned; the bound says what may be missing.
+  int64_t maxSearches = 300;
+  /// Entries of cost tables to compute, for one network and for all. Degrees with larger networks are left out, and a
+  /// note says so.
+  int64_t maxNetworkEntries = int64_t(1) << 29, maxEntries = int64_t(1) << 31;
 };
 
 struct ChainPlan {

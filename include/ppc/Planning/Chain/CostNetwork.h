@@ -57,6 +57,12 @@ private:
   std::vector<Table> allTables;
 };
 
+/// Entries of tables that solving may still compute: of one network, and of all of them together.
+struct SolveBudget {
+  int64_t most = 0, left = 0;
+  bool isExceeded = false; // some network was not solved, as it needs more
+};
+
 /// The least `time + price x memory` for every assignment of the kept variables, and the assignment that reaches it.
 class NetworkSolution {
 public:
@@ -69,7 +75,7 @@ public:
 
 private:
   friend llvm::Expected<NetworkSolution> solve(const CostNetwork &, llvm::ArrayRef<int>, double, llvm::ArrayRef<int>,
-                                               int);
+                                               int, SolveBudget *);
   struct Step {
     int variable;
     std::vector<int> scope;       // variables of the table of best values
@@ -88,7 +94,8 @@ private:
 /// values. `forbidden`: a value of variable `forbiddenVariable` that may not be taken. Errors: a table would have more
 /// than 2^26 entries; the message names the variable.
 llvm::Expected<NetworkSolution> solve(const CostNetwork &network, llvm::ArrayRef<int> kept, double pricePerByte,
-                                      llvm::ArrayRef<int> forbidden = {}, int forbiddenVariable = -1);
+                                      llvm::ArrayRef<int> forbidden = {}, int forbiddenVariable = -1,
+                                      SolveBudget *budget = nullptr);
 
 } // namespace mlir::ppc
 

@@ -44,7 +44,8 @@ struct OpExplanation {
 class TemplateSearch {
 public:
   /// Both must outlive this; the chain must verify. Prices every template once.
-  TemplateSearch(const TemplatePricing &pricing, const TemplateChain &chain);
+  /// `budget`: of the tables that are computed; null: without bound.
+  TemplateSearch(const TemplatePricing &pricing, const TemplateChain &chain, SolveBudget *budget = nullptr);
   ~TemplateSearch();
 
   /// `memoryLimit` 0: none. Errors: no strategy is allowed for some op (named); the least memory that any layouts need,
@@ -65,6 +66,7 @@ private:
   void mix(const Chained &over, Chained &best, double limit);
   const TemplatePricing &pricing;
   const TemplateChain &chain;
+  SolveBudget *budget;
   ReshardTimes times;
   std::vector<std::unique_ptr<TemplateNetwork>> networks;
   std::map<int, NetworkSolution> solved; // per template, at `solvedPrice`
