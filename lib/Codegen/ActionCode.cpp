@@ -52,7 +52,7 @@ void ActionEncoder::addMessages() {
 
 FailureOr<int64_t> ActionEncoder::numberOf(CollectiveOp op) {
   if (op.getKind() == CollectiveKind::RaggedAllToAll || op.getKind() == CollectiveKind::Permute)
-    return op.emitOpError("is no collective of programs for hosts yet: ") << stringifyCollectiveKind(op.getKind());
+    return op.emitOpError("is not supported by the CPU backend: collective ") << stringifyCollectiveKind(op.getKind());
   Builder builder(op.getContext());
   SmallVector<NamedAttribute> fields{
       builder.getNamedAttr("kind", op.getKindAttr()), builder.getNamedAttr("group", op.getGroupAttr()),
@@ -107,7 +107,7 @@ FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
       coded.number = place->second;
       coded.microBatch = copy.getMicroBatch() ? int64_t(*copy.getMicroBatch()) : -1;
     } else {
-      return op.emitOpError("is no action of programs for hosts yet"), failure();
+      return op.emitOpError("is not supported by the CPU backend"), failure();
     }
     int64_t own = places.size();
     for (Value token : action.getAfter())
@@ -121,7 +121,7 @@ FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
 FailureOr<DeviceCode> ActionEncoder::run() {
   for (auto buffer : device.getBody().front().getOps<BufferOp>())
     if (!buffer.getOffset())
-      return buffer.emitOpError("has no place in memory: run ppc-assign-arena first"), failure();
+      return buffer.emitOpError("has no offset in memory: run ppc-assign-arena first"), failure();
   numberParts();
   addMessages();
   FailureOr<ActionCode> step = encode(device.getStep().getBody().front());

@@ -331,7 +331,7 @@ FailureOr<std::string> writeManifest(ModuleOp module, StringRef target, StringRe
   }
   for (auto group : module.getOps<ppcrt::GroupOp>())
     if (!group.getAxes())
-      return group.emitOpError("lists its ranks, which programs for hosts cannot do yet");
+      return group.emitOpError("lists its ranks, which the CPU backend does not support");
   std::string result;
   llvm::raw_string_ostream os(result);
   json::OStream out(os);

@@ -34,7 +34,7 @@ std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Com
 std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t from, int64_t size) {
   for (StringAttr axis : group)
     if (x.uses(axis))
-      return "cuts over " + axis.str() + " what differs over it: its operand is " + describe(x, terms);
+      return "shards over " + axis.str() + " a value that differs over it: its operand is " + describe(x, terms);
   Cut &cut = x.cuts[dim];
   if (extentOf(x, dim, terms) == kAnyExtent) {
     if (from == size * axes.product(group))
@@ -46,7 +46,7 @@ std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr
   bool wasWhole = cut.axes.empty();
   cut.axes.append(group.begin(), group.end());
   if (size != axes.localSize(extent, cut.axes) || (!wasWhole && whole != parts * size))
-    return "cuts blocks of " + std::to_string(whole) + " elements into blocks of " + std::to_string(size) +
+    return "splits blocks of " + std::to_string(whole) + " elements into blocks of " + std::to_string(size) +
            ", which are not the blocks of " + std::to_string(extent) + " elements over " + describe(cut.axes);
   cut.zeroPadding |= wasWhole;
   forgetEvenCut(x, dim, terms, axes);
@@ -59,13 +59,13 @@ std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr
   int64_t extent = extentOf(x, dim, terms);
   for (StringAttr axis : group)
     if (x.findPending(axis) || (extent == kAnyExtent && x.uses(axis)))
-      return "puts parts of a sum side by side: its operand is " + describe(x, terms);
+      return "concatenates partial sums: its operand is " + describe(x, terms);
   if (extent == kAnyExtent)
     return "";
   Cut &cut = x.cuts[dim];
   if (group.size() > cut.axes.size() || ArrayRef<StringAttr>(cut.axes).take_back(group.size()) != group)
     return "puts together blocks over " + describe(group) + ", but along dimension " + std::to_string(dim) +
-           " its operand is " + (cut.axes.empty() ? "whole" : "cut over " + describe(cut.axes));
+           " its operand is " + (cut.axes.empty() ? "unsharded" : "sharded over " + describe(cut.axes));
   cut.axes.resize(cut.axes.size() - group.size());
   bool isWhole = cut.axes.empty();
   if (size != axes.localSize(extent, cut.axes) || (!isWhole && size != axes.product(group) * blockSize))
@@ -81,7 +81,7 @@ Derived Derivation::checkedType(RankedTensorType type, Relation relation) {
     if (int64_t extent = extentOf(relation, dim, terms);
         extent != kAnyExtent && axes.localSize(extent, relation.cuts[dim].axes) != type.getDimSize(dim))
       return Derived::fail("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) +
-                           " elements, but a block of " + Twine(extent) + " cut over " +
+                           " elements, but a block of " + Twine(extent) + " sharded over " +
                            describe(relation.cuts[dim].axes) + " is " +
                            Twine(axes.localSize(extent, relation.cuts[dim].axes)));
   return {{std::move(relation)}, ""};
@@ -125,7 +125,7 @@ Derived Derivation::allToAll(AllToAllOp op, Relation x) {
     error = cutFurther(x, split, group, tensorType(op.getX()).getDimSize(split), op.getType().getDimSize(split));
   int64_t extent = extentOf(x, split, terms);
   if (error.empty() && extent != kAnyExtent && axes.isUneven(extent, x.cuts[split].axes))
-    error = "exchanges blocks of a dimension that is cut unevenly";
+    error = "exchanges blocks of a dimension that is sharded unevenly";
   return error.empty() ? checkedType(op.getType(), x) : Derived::fail(error);
 }
 

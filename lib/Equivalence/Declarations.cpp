@@ -116,7 +116,7 @@ private:
   void comparePlan() {
     auto plan = partitioned->getAttrOfType<PlanAttr>(attr::plan);
     if (plan.getGrid() != program.getDeviceGrid())
-      error(program) << "runs on ranks in the grid " << program.getDeviceGrid() << ", the plan on " << plan.getGrid();
+      error(program) << "runs on the mesh " << program.getDeviceGrid() << ", the plan on " << plan.getGrid();
     if (plan.getMicroBatches() != int64_t(program.getMicroBatches()))
       error(program) << "has " << program.getMicroBatches() << " micro-batches, the plan " << plan.getMicroBatches();
   }

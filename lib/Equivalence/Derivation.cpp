@@ -196,9 +196,9 @@ std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, co
         loop->extent = extent;
         loop->axes = cut.axes;
       } else if (loop->axes != cut.axes || loop->extent != extent) {
-        return ("puts together operands that lie differently: dimension " + Twine(dim) + " of operand " +
-                Twine(number) + " is " + Twine(extent) + " elements cut over " + describe(cut.axes) +
-                ", elsewhere the same loop is " + Twine(loop->extent) + " cut over " + describe(loop->axes))
+        return ("combines operands with different shardings: dimension " + Twine(dim) + " of operand " + Twine(number) +
+                " is " + Twine(extent) + " elements sharded over " + describe(cut.axes) +
+                ", elsewhere the same loop is " + Twine(loop->extent) + " sharded over " + describe(loop->axes))
             .str();
       }
     }
@@ -275,21 +275,21 @@ std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> ope
       continue; // a sum of zeros
     bool isLinear = llvm::is_contained(loops.linear, number);
     if (!operand.pending.empty() && !isLinear)
-      return ("is not linear in operand " + Twine(number) + ", which is still pending: " + describe(operand, terms))
+      return ("is not linear in operand " + Twine(number) + ", which is still partial: " + describe(operand, terms))
           .str();
     for (auto [axis, combiner] : operand.pending) {
       if (combiner != Combiner::Sum)
-        return ("cannot take operand " + Twine(number) + ", which is pending: " + describe(operand, terms)).str();
+        return ("cannot take operand " + Twine(number) + ", which is partial: " + describe(operand, terms)).str();
       for (const Loop &loop : joined.loops)
         if (llvm::is_contained(loop.axes, axis))
-          return ("takes parts of a sum over " + axis.str() + " together with blocks cut over the same axis");
+          return ("takes partial sums over " + axis.str() + " together with blocks sharded over the same axis");
     }
     if (loops.jointly && isLinear) {
       auto isIn = [](const Relation &a, const Relation &b) {
         return llvm::all_of(a.pending, [&](auto &entry) { return b.findPending(entry.first); });
       };
       if (first && (!isIn(*first, operand) || !isIn(operand, *first)))
-        return ("adds up values that are pending over different axes: " + describe(*first, terms) + "; " +
+        return ("adds values that are partial over different axes: " + describe(*first, terms) + "; " +
                 describe(operand, terms));
       if (!first)
         joined.pending = operand.pending;
@@ -297,7 +297,7 @@ std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> ope
     } else {
       for (auto &entry : operand.pending) {
         if (llvm::is_contained(joined.pending, entry))
-          return ("multiplies two values that are both pending over " + entry.first.str());
+          return ("multiplies two values that are both partial over " + entry.first.str());
         joined.pending.push_back(entry);
       }
     }
@@ -319,15 +319,15 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
       loop->axes = blockAxes;
     } else if (!loop->isKnown) { // of what is constant any rank has any block, if it is as large
       if (axes.localSize(loops.block.getExtent(), blockAxes) != loop->local)
-        return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " +
+        return ("is declared to hold a block of " + Twine(loops.block.getExtent()) + " elements sharded over " +
                 describe(blockAxes) + ", but its operand has " + Twine(loop->local) + " there")
             .str();
       loop->isKnown = true;
       loop->extent = loops.block.getExtent();
       loop->axes = blockAxes;
     } else if (loop->axes != blockAxes || loop->extent != loops.block.getExtent()) {
-      return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " +
-              describe(blockAxes) + ", but its operand is cut over " + describe(loop->axes) + " of " +
+      return ("is declared to hold a block of " + Twine(loops.block.getExtent()) + " elements sharded over " +
+              describe(blockAxes) + ", but its operand is sharded over " + describe(loop->axes) + " of " +
               Twine(loop->extent))
           .str();
     }
@@ -336,13 +336,13 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
     for (const Loop &other : joined.loops)
       for (StringAttr axis : loop.axes)
         if (&loop != &other && llvm::is_contained(other.axes, axis))
-          return "combines blocks of two different loops that are cut over the same axis " + axis.str();
+          return "combines blocks of two different loops that are sharded over the same axis " + axis.str();
     if (loop.axes.empty())
       continue;
     if (loops.whole.find(loop.letter) != std::string::npos)
-      return "needs all of a dimension that is cut over " + describe(loop.axes);
+      return "needs all of a dimension that is sharded over " + describe(loop.axes);
     if (loop.letter == loops.indexed && !loops.block)
-      return "goes by index along a dimension that is cut over " + describe(loop.axes) +
+      return "uses the index along a dimension that is sharded over " + describe(loop.axes) +
              " and is not told which block it holds";
   }
   return "";
@@ -383,7 +383,7 @@ std::string Derivation::resultRelation(Operation *op, unsigned number, TermId te
       return "has another shape in the logical program";
     if (axes.localSize(extent, cut.axes) != type.getDimSize(dim))
       return ("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) + " elements, but a block of " +
-              Twine(extent) + " cut over " + describe(cut.axes) + " is " + Twine(axes.localSize(extent, cut.axes)))
+              Twine(extent) + " sharded over " + describe(cut.axes) + " is " + Twine(axes.localSize(extent, cut.axes)))
           .str();
     if (axes.isUneven(extent, cut.axes)) {
       bool keeps = number < loops.keepsZero.size() && loops.keepsZero[number] &&
@@ -399,9 +399,9 @@ std::string Derivation::resultRelation(Operation *op, unsigned number, TermId te
     Combiner combiner = loops.combiner;
     if (loop.letter != loops.indexed) {
       if (loops.summed.find(loop.letter) == std::string::npos)
-        return "gives a result that depends on all of a dimension that is cut over " + describe(loop.axes);
+        return "gives a result that depends on all of a dimension that is sharded over " + describe(loop.axes);
       if (axes.isUneven(loop.extent, loop.axes) && (!loop.allZero || loops.combiner != Combiner::Sum))
-        return "reduces over a dimension that is cut over " + describe(loop.axes) +
+        return "reduces over a dimension that is sharded over " + describe(loop.axes) +
                " unevenly, with padding that is not zero";
       combiner = isa<ReduceOp>(op) ? loops.combiner : Combiner::Sum;
     }
@@ -419,9 +419,15 @@ std::optional<TermId> Derivation::algebra(Operation *op, ArrayRef<Relation> oper
       .Case<AddOp, SumOp>([&](auto) {
         return combine(llvm::map_to_vector(operands, [](const Relation &operand) { return Addend{operand.term, 1}; }));
       })
-      .Case([&](SubOp) { return combine({{operands[0].term, 1}, {operands[1].term, -1}}); })
-      .Case([&](NegOp) { return combine({{operands[0].term, -1}}); })
-      .Case([&](ScaleOp scale) { return combine({{operands[0].term, scale.getFactor().convertToDouble()}}); })
+      .Case([&](SubOp) {
+        return combine({{operands[0].term, 1}, {operands[1].term, -1}});
+      })
+      .Case([&](NegOp) {
+        return combine({{operands[0].term, -1}});
+      })
+      .Case([&](ScaleOp scale) {
+        return combine({{operands[0].term, scale.getFactor().convertToDouble()}});
+      })
       .Case([&](MulOp) -> std::optional<TermId> {
         for (int i : {0, 1})
           if (std::optional<double> factor = terms.constantFactor(operands[i].term))

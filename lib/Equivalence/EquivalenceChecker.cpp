@@ -12,7 +12,7 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type)
-      return function.emitOpError() << "has an argument that is no tensor";
+      return function.emitOpError() << "has an argument that is not a tensor";
     std::string name = nameOfArgument(function, argument.getArgNumber());
     Named named{terms.argument(name, type), type,
                 function.getArgAttrOfType<InitAttr>(argument.getArgNumber(), attr::init)};
@@ -38,7 +38,7 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
   if (failed(walk.run()))
     return failure();
   if (walk.waitsAt())
-    return walk.error(walk.waitsAt()) << "is no op of a logical program";
+    return walk.error(walk.waitsAt()) << "is not an op of a logical program";
   for (auto [number, known] : llvm::enumerate(walk.results()))
     interface.outputs.insert({nameOfResult(function, number),
                               {known.relation.term, cast<RankedTensorType>(function.getResultTypes()[number]), {}}});
@@ -81,7 +81,7 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
                                     << ", which the logical program does not take";
     FailureOr<Relation> relation = derivation.axes.declared(found->second.term, type, sharding);
     if (failed(relation) || (sharding ? sharding.localType(type, derivation.axes.grid) : type) != argument.getType())
-      return function.emitOpError() << "takes " << name << " as " << argument.getType() << ", which is no block of "
+      return function.emitOpError() << "takes " << name << " as " << argument.getType() << ", which is not a block of "
                                     << type << " as it is declared";
     if (auto init = function.getArgAttrOfType<InitAttr>(number, attr::init); !beginAlike(init, found->second.init))
       return function.emitOpError() << "begins with " << name << " as " << describeInit(init)

@@ -33,7 +33,7 @@ LogicalResult FunctionWalk::run() {
 LogicalResult FunctionWalk::requireWhole(Operation *op) {
   for (Value operand : op->getOperands())
     if (auto known = values.find(operand); known != values.end() && !known->second.relation.pieces.empty())
-      return error(op) << "takes a piece for the whole: " << describe(known->second.relation, derivation.terms);
+      return error(op) << "uses a chunk as the full value: " << describe(known->second.relation, derivation.terms);
   return success();
 }
 
@@ -112,7 +112,7 @@ LogicalResult FunctionWalk::walkAccumulate(AccumulateOp op) {
     RankedTensorType type = tensorType(argument);
     if (!slice.pending.empty() || whole.shape.empty() || whole.shape[0] == kAnyExtent || whole.shape[0] % count ||
         derivation.axes.isUneven(whole.shape[0] / count, slice.cuts[0].axes))
-      return error(op) << "cannot cut operand " << argument.getArgNumber() << " into " << count
+      return error(op) << "cannot split operand " << argument.getArgNumber() << " into " << count
                        << " micro-batches: it is " << describe(slice, terms);
     // The ranks that cut dimension 0 read each micro-batch by its own blocks: which sample goes where is the data
     // loader's.

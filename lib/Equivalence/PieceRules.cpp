@@ -9,7 +9,7 @@ Derived Derivation::piecesOf(SplitOp op, const Relation &x) {
   unsigned dim = op.getDim();
   bool isConstant = extentOf(x, dim, terms) == kAnyExtent; // each part of it is alike
   if (x.piece(dim))
-    return Derived::fail("cuts a piece again along the same dimension: " + describe(x, terms));
+    return Derived::fail("splits a chunk again along the same dimension: " + describe(x, terms));
   Derived derived;
   Piece piece{dim, int64_t(op.getRuns()), 0, 0, tensorType(op.getX()).getDimSize(dim)};
   for (Value part : op.getParts()) {
@@ -25,7 +25,7 @@ Derived Derivation::piecesOf(SplitOp op, const Relation &x) {
 Derived Derivation::joinPieces(ConcatOp op, ArrayRef<Relation> operands) {
   unsigned dim = op.getDim();
   auto fail = [&](size_t number) {
-    return Derived::fail("puts together what are no neighbouring pieces of one value: operand " + Twine(number) +
+    return Derived::fail("concatenates values that are not neighbouring chunks of one value: operand " + Twine(number) +
                          " is " + describe(operands[number], terms));
   };
   Relation whole = operands.front();
@@ -61,14 +61,14 @@ Derived Derivation::communicatePieces(Operation *op, const Relation &x) {
     } else if (auto scatter = dyn_cast<ReduceScatterOp>(op); scatter && scatter.getDim() == piece.dim) {
       int64_t ranks = axes.product(axes.several(scatter.getAxes()));
       if (piece.runs != ranks)
-        return Derived::fail("scatters what is no piece of each block: " + describe(x, terms));
+        return Derived::fail("scatters a value that is not a chunk of each block: " + describe(x, terms));
       piece.runs = 1;
       piece.whole /= ranks;
     } else if (auto exchange = dyn_cast<AllToAllOp>(op);
                exchange && (exchange.getSplitDim() == piece.dim || exchange.getConcatDim() == piece.dim)) {
-      return Derived::fail("exchanges blocks of a dimension of which it has a piece: " + describe(x, terms));
+      return Derived::fail("exchanges blocks of a dimension that is chunked: " + describe(x, terms));
     } else if (auto slice = dyn_cast<LocalSliceOp>(op); slice && slice.getDim() == piece.dim) {
-      return Derived::fail("takes a block of a dimension of which it has a piece: " + describe(x, terms));
+      return Derived::fail("takes a block of a dimension that is chunked: " + describe(x, terms));
     }
     results[0].push_back(piece);
   }
@@ -85,7 +85,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
   std::optional<OpLoops> loops = isa<ReshapeOp, MaskPaddingOp, CrossEntropyOp>(op) ? std::nullopt : loopsOf(op);
   if (!loops)
     return Derived::fail(
-        "cannot take a piece: " +
+        "cannot take a chunk: " +
         describe(*llvm::find_if(operands, [](const Relation &operand) { return !operand.pieces.empty(); }), terms));
   SmallVector<SmallVector<Piece, 1>> results(op->getNumResults());
   llvm::SmallDenseMap<char, Piece> pieces; // by loop; their dimensions say nothing
@@ -93,7 +93,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
     for (const Piece &piece : operand.pieces) {
       char letter = letters[piece.dim];
       if ((loops->summed + loops->whole).find(letter) != std::string::npos || letter == loops->indexed)
-        return Derived::fail("needs all of a dimension of which it has a piece: " + describe(operand, terms));
+        return Derived::fail("needs all of a dimension that is chunked: " + describe(operand, terms));
       pieces.try_emplace(letter, piece);
     }
   SmallVector<Relation> taken(operands);
@@ -104,7 +104,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
         Piece expected = found->second;
         expected.dim = dim;
         if (own ? !(*own == expected) : extentOf(operand, dim, terms) != kAnyExtent)
-          return Derived::fail("puts different pieces together: " + describe(operand, terms));
+          return Derived::fail("combines different chunks: " + describe(operand, terms));
         if (!own)
           operand.addPiece(expected);
       }
@@ -115,7 +115,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
         result.back().dim = dim;
       }
     if (result.size() != pieces.size())
-      return Derived::fail("gives a result that depends on all of a dimension of which it has a piece");
+      return Derived::fail("gives a result that depends on all of a dimension that is chunked");
   }
   return deriveWhole(op, taken, results);
 }

@@ -78,20 +78,20 @@ std::string describe(const Relation &relation, const TermTable &terms) {
   std::string text = terms[relation.term].label;
   bool isCut = llvm::any_of(relation.cuts, [](const Cut &cut) { return !cut.axes.empty(); });
   if (isCut) {
-    text += ", cut [";
+    text += ", sharded [";
     for (auto [number, cut] : llvm::enumerate(relation.cuts))
       text += (number ? ", " : "") + describe(cut.axes);
     text += "]";
   }
   for (auto [axis, combiner] : relation.pending)
-    text += ", pending over " + axis.str() + " (" + stringifyCombiner(combiner).str() + ")";
+    text += ", partial over " + axis.str() + " (" + stringifyCombiner(combiner).str() + ")";
   for (const Piece &piece : relation.pieces) {
     text += ", elements " + std::to_string(piece.first) + " to " + std::to_string(piece.first + piece.size) +
             " of dimension " + std::to_string(piece.dim);
     if (piece.runs > 1)
       text += " in each of " + std::to_string(piece.runs) + " runs";
   }
-  return text + (isCut || !relation.pending.empty() || !relation.pieces.empty() ? "" : ", whole");
+  return text + (isCut || !relation.pending.empty() || !relation.pieces.empty() ? "" : ", replicated");
 }
 
 } // namespace mlir::ppc

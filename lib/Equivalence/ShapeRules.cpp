@@ -92,13 +92,13 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
     if (!cut.axes.empty() && llvm::none_of(*groups, [&, dim = dim](const ReshapeGroup &group) {
           return llvm::is_contained(group.from, dim);
         }))
-      return Derived::fail("drops a dimension that is cut over " + describe(cut.axes));
+      return Derived::fail("drops a dimension that is sharded over " + describe(cut.axes));
   for (const ReshapeGroup &group : *groups) {
     bool isAny = llvm::all_of(group.from, [&](unsigned dim) { return source.shape[dim] == kAnyExtent; });
     const Cut &major = x.cuts[group.from.front()];
     bool isOne = group.from.size() == 1 && group.to.size() == 1;
     if (!isOne && llvm::any_of(group.from, isPadded))
-      return Derived::fail("merges or splits a dimension that is cut unevenly");
+      return Derived::fail("merges or splits a dimension that is sharded unevenly");
     if (isAny) {
       for (unsigned dim : group.to)
         shape[dim] = kAnyExtent;
@@ -109,17 +109,17 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
     } else {
       for (unsigned dim : ArrayRef(group.from).drop_front())
         if (!x.cuts[dim].axes.empty())
-          return Derived::fail("merges or splits a dimension that is cut over " + describe(x.cuts[dim].axes) +
+          return Derived::fail("merges or splits a dimension that is sharded over " + describe(x.cuts[dim].axes) +
                                " and is not the outermost");
       if (axes.isUneven(from[group.from.front()], major.axes) || axes.isUneven(to[group.to.front()], major.axes))
-        return Derived::fail("merges or splits a dimension that is cut over " + describe(major.axes) + " unevenly");
+        return Derived::fail("merges or splits a dimension that is sharded over " + describe(major.axes) + " unevenly");
       result.cuts[group.to.front()].axes = major.axes;
     }
   }
   for (auto [dim, extent] : llvm::enumerate(shape))
     if (extent != kAnyExtent && axes.localSize(extent, result.cuts[dim].axes) != toType.getDimSize(dim))
       return Derived::fail("makes a dimension " + Twine(dim) + " of " + Twine(toType.getDimSize(dim)) +
-                           " elements of what is " + Twine(extent) + " cut over " + describe(result.cuts[dim].axes));
+                           " elements of " + Twine(extent) + " sharded over " + describe(result.cuts[dim].axes));
   return {{result}, ""};
 }
 
@@ -209,18 +209,19 @@ Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
   if (extent == kAnyExtent) { // a block of so many equal elements
     for (StringAttr axis : blockAxes)
       if (x.uses(axis))
-        return Derived::fail("masks blocks cut over " + axis.str() + " of what differs over it: " + describe(x, terms));
+        return Derived::fail("masks blocks sharded over " + axis.str() +
+                             " of a value that differs over it: " + describe(x, terms));
     cut.axes = blockAxes;
     cut.extent = extent = op.getBlock().getExtent();
     if (axes.localSize(extent, cut.axes) != op.getType().getDimSize(dim))
-      return Derived::fail("masks a block of " + Twine(extent) + " elements cut over " + describe(blockAxes) +
+      return Derived::fail("masks a block of " + Twine(extent) + " elements sharded over " + describe(blockAxes) +
                            ", but the value has " + Twine(op.getType().getDimSize(dim)));
     forgetEvenCut(result, dim, terms, axes);
     return {{result}, ""};
   }
   if (cut.axes != blockAxes || extent != int64_t(op.getBlock().getExtent()))
-    return Derived::fail("masks a block of " + Twine(op.getBlock().getExtent()) + " elements cut over " +
-                         describe(blockAxes) + ", but the value is " + Twine(extent) + " elements cut over " +
+    return Derived::fail("masks a block of " + Twine(op.getBlock().getExtent()) + " elements sharded over " +
+                         describe(blockAxes) + ", but the value is " + Twine(extent) + " elements sharded over " +
                          describe(cut.axes));
   cut.zeroPadding = true;
   return {{result}, ""};

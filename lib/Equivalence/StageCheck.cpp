@@ -56,7 +56,7 @@ LogicalResult StageCheck::readFunction(size_t stage, RoutineOp routine) {
   function.op =
       dyn_cast_or_null<func::FuncOp>(SymbolTable::lookupSymbolIn(program->getParentOp(), routine.getCodeAttr()));
   if (!function.op || function.op.isExternal() || !function.op.getBody().hasOneBlock())
-    return error(stage) << "its " << stringifyRoutineKind(function.kind) << " is no function with one block";
+    return error(stage) << "its " << stringifyRoutineKind(function.kind) << " is not a function with one block";
   for (auto [names, list, types] : {std::tuple(routine.getReads(), &function.arguments, function.op.getArgumentTypes()),
                                     std::tuple(routine.getWrites(), &function.results, function.op.getResultTypes())}) {
     if (names.size() != types.size())
@@ -66,7 +66,7 @@ LogicalResult StageCheck::readFunction(size_t stage, RoutineOp routine) {
       auto found = self.bufferByName.find(name.getAttr());
       if (found == self.bufferByName.end() || self.buffers[found->second].getTensorType() != type)
         return error(stage) << "its " << stringifyRoutineKind(function.kind) << " is bound to " << name
-                            << ", which is no buffer of type " << type;
+                            << ", which is not a buffer of type " << type;
       list->push_back(found->second);
     }
   }
@@ -103,7 +103,7 @@ LogicalResult StageCheck::initialize(size_t stage) {
     FailureOr<Relation> relation = axes.declared(found->second.term, found->second.type, sharding);
     if (failed(relation) ||
         (sharding ? sharding.localType(found->second.type, axes.grid) : found->second.type) != buffer.getTensorType())
-      return error(stage) << describeBuffer(stage, index) << " is no block of " << found->second.type
+      return error(stage) << describeBuffer(stage, index) << " is not a block of " << found->second.type
                           << " as it is declared";
     content.isSet = true;
     content.relation = *relation;
@@ -120,12 +120,12 @@ LogicalResult StageCheck::load(size_t stage, int64_t microBatch) {
     auto found = interface.microBatch.find(buffer.describe());
     ShardingAttr sharding = buffer.getShardingAttr();
     if (found == interface.microBatch.end())
-      return error(stage) << describeBuffer(stage, index) << " is no input of the logical program's micro-batches";
+      return error(stage) << describeBuffer(stage, index) << " is not an input of the logical program's micro-batches";
     FailureOr<Relation> relation = derivation.axes.declared(found->second.term, found->second.type, sharding);
     RankedTensorType local =
         sharding ? sharding.localType(found->second.type, derivation.axes.grid) : found->second.type;
     if (failed(relation) || local != buffer.getTensorType())
-      return error(stage) << describeBuffer(stage, index) << " is no block of " << found->second.type
+      return error(stage) << describeBuffer(stage, index) << " is not a block of " << found->second.type
                           << " as it is declared";
     Content &content = *this->content(stage, index, microBatch);
     content = Content();
@@ -158,7 +158,7 @@ LogicalResult StageCheck::followActions(bool isBehind) {
     return checkStandAtLast();
   for (auto [index, stage] : llvm::enumerate(stages))
     if (stage.next != stage.end)
-      return stage.next->emitOpError() << "stage " << index << ": waits for ever";
+      return stage.next->emitOpError() << "stage " << index << ": deadlocks";
   return success();
 }
 
@@ -168,7 +168,7 @@ LogicalResult StageCheck::checkStandAtLast() {
       return error(index) << "does not " << stringifyRoutineKind(last);
     Function *own = functionOf(index, &*stage.next);
     if (!own || own->kind != last)
-      return stage.next->emitOpError() << "stage " << index << ": waits for ever";
+      return stage.next->emitOpError() << "stage " << index << ": deadlocks";
     for (Operation &behind : llvm::make_range(std::next(stage.next), stage.end)) {
       Function *later = functionOf(index, &behind);
       bool ofUpdate = last == RoutineKind::Update && (isa<CopyOp>(behind) || (later && later->kind == last));
@@ -188,7 +188,7 @@ LogicalResult StageCheck::checkStandAtLast() {
 LogicalResult StageCheck::send(size_t stage, MessageOp message, int64_t microBatch, Operation *action) {
   BufferOp from = message ? symbols->sent(message) : BufferOp();
   if (!from || from->getParentOp() != stages[stage].device)
-    return action->emitOpError() << "stage " << stage << ": sends what is no message of its device";
+    return action->emitOpError() << "stage " << stage << ": sends a message that is not from its device";
   int64_t buffer = stages[stage].bufferByName.lookup(from.getSymNameAttr());
   const Content &memory = *content(stage, buffer, microBatch);
   if (!memory.isSet || memory.isSum)
@@ -202,7 +202,7 @@ LogicalResult StageCheck::send(size_t stage, MessageOp message, int64_t microBat
 FailureOr<bool> StageCheck::receive(size_t stage, MessageOp message, int64_t microBatch, Operation *action) {
   BufferOp to = message ? symbols->received(message) : BufferOp();
   if (!to || to->getParentOp() != stages[stage].device)
-    return action->emitOpError() << "stage " << stage << ": receives what is no message to its device", failure();
+    return action->emitOpError() << "stage " << stage << ": receives a message that is not to its device", failure();
   auto found = messages.find({message.getSymNameAttr().getAsOpaquePointer(), microBatch});
   if (found == messages.end())
     return false;
@@ -241,7 +241,7 @@ FailureOr<bool> StageCheck::perform(size_t stage) {
   Function *function = functionOf(stage, action);
   if (!function || function->kind == RoutineKind::Evaluate ||
       (function->kind == RoutineKind::Update && function->kind != last))
-    return action->emitOpError() << "stage " << stage << ": runs what is no routine of a step", failure();
+    return action->emitOpError() << "stage " << stage << ": runs a routine that does not belong to a step", failure();
   if (isOfStep(function->kind) == run.getMicroBatch().has_value())
     return action->emitOpError() << "stage " << stage << ": "
                                  << (run.getMicroBatch() ? "gives a micro-batch to a routine of the whole step"

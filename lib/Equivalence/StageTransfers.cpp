@@ -43,7 +43,8 @@ FailureOr<StageCheck::Content> StageCheck::found(size_t stage, Attribute name, s
                                                  Operation *action) {
   auto place = stages[stage].bufferByName.find(cast<FlatSymbolRefAttr>(name).getAttr());
   if (place == stages[stage].bufferByName.end())
-    return action->emitOpError() << "stage " << stage << ": works on " << name << ", which is no buffer of its device",
+    return action->emitOpError() << "stage " << stage << ": works on " << name
+                                 << ", which is not a buffer of its device",
            failure();
   auto fail = [&] {
     return action->emitOpError() << "stage " << stage << ": takes " << describeBuffer(stage, place->second);
@@ -71,7 +72,7 @@ LogicalResult StageCheck::copy(size_t stage, CopyOp action) {
   BufferOp source = stages[stage].buffers[stages[stage].bufferByName.lookup(action.getFromAttr().getAttr())];
   if (!target || target.getTensorType() != source.getTensorType())
     return action->emitOpError() << "stage " << stage << ": copies to " << action.getToAttr()
-                                 << ", which is no buffer of type " << source.getTensorType();
+                                 << ", which is not a buffer of type " << source.getTensorType();
   *content(stage, to->second, action.getMicroBatch().value_or(0)) = *from;
   return success();
 }
@@ -80,7 +81,7 @@ FailureOr<SmallVector<StringAttr, 2>> StageCheck::axesOf(size_t stage, Collectiv
   auto group = dyn_cast_or_null<GroupOp>(SymbolTable::lookupSymbolIn(program->getParentOp(), action.getGroupAttr()));
   if (!group || !group.getAxes() || group.getStages() || llvm::is_contained(axisNames(*group.getAxes()), "pp"))
     return action->emitOpError() << "stage " << stage << ": communicates over " << action.getGroupAttr()
-                                 << ", which is no group of axes of the ranks of a stage",
+                                 << ", which is not a group of mesh axes of a stage",
            failure();
   return derivation.axes.several(*group.getAxes());
 }
@@ -99,7 +100,8 @@ LogicalResult StageCheck::reduceBuckets(size_t stage, CollectiveOp action) {
     BufferOp from = symbols->buffer(stages[stage].device, cast<FlatSymbolRefAttr>(read).getAttr());
     BufferOp to = symbols->buffer(stages[stage].device, cast<FlatSymbolRefAttr>(write).getAttr());
     if (!to)
-      return action->emitOpError() << "stage " << stage << ": writes " << write << ", which is no buffer of its device";
+      return action->emitOpError() << "stage " << stage << ": writes " << write
+                                   << ", which is not a buffer of its device";
     Derived derived = Derived::fail("is a collective that the proof does not know");
     if (action.getKind() == CollectiveKind::AllReduce)
       derived = derivation.reduced(memory->relation, *group, combiner, to.getTensorType());

@@ -60,7 +60,7 @@ LogicalResult RankMachine::step(Operation *op) {
   if (auto callOp = dyn_cast<func::CallOp>(op)) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, callOp.getCalleeAttr());
     if (!callee)
-      return op->emitOpError() << "calls " << callOp.getCalleeAttr() << ", which is no function here";
+      return op->emitOpError() << "calls " << callOp.getCalleeAttr() << ", which is not a function of the program";
     return call(op, callee, llvm::map_to_vector(op->getOperands(), [&](Value operand) { return value(operand); }));
   }
   if (auto accumulate = dyn_cast<AccumulateOp>(op)) {

@@ -105,7 +105,7 @@ std::string Sorter::reason(Event waiting, Event waitedFor) const {
   if (own.action == there.action)
     return isAction(self) ? "it runs this: " + name : "that comes after this in code: " + name;
   if (isEnd(waiting))
-    return "that does not end before this has begun: " + name;
+    return "that does not end before this starts: " + name;
   if (isOnStreamBefore(other, self))
     return "that comes after this on its stream: " + name;
   auto action = cast<ppcrt::ActionOpInterface>(own.op);

@@ -153,7 +153,7 @@ LogicalResult EventBuilder::addCommunication(DeviceOp device, Operation *action,
   } else if (auto run = dyn_cast<RunOp>(action)) {
     RoutineOp routine = symbols.routine(device, run.getRoutineAttr().getAttr());
     if (!routine)
-      return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is no routine of its device";
+      return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is not a routine of its device";
     const CodeCommunication &inside = code.of(routine.getCodeAttr().getAttr());
     for (auto [group, op] : llvm::zip_equal(inside.groups, inside.used))
       if (failed(useGroup(group, op, action, number)))
@@ -244,7 +244,7 @@ LogicalResult EventBuilder::joinMessages() {
     }
     InFlightDiagnostic error = events.activities[end.activity].op->emitOpError()
                                << (end.isSent ? "sends " : "waits for ") << end.message << " of micro-batch "
-                               << end.microBatch << ", which nobody " << (end.isSent ? "receives" : "sends");
+                               << end.microBatch << ", which no device " << (end.isSent ? "receives" : "sends");
     if (MessageOp message = symbols.message(end.message.getAttr()))
       error.attachNote(message.getLoc()) << "the message";
     return error;

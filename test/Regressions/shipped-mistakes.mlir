@@ -10,7 +10,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, ep = 1>, stages = [0], s
       return %0 : tensor<6xf32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected reduce, whole; found 2 * reduce, whole}}
+  // expected-error @below {{result 0 is not as declared: expected reduce, replicated; found 2 * reduce, replicated}}
   func.func @group_of_one(%g: tensor<4x6xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<8x6xf32>})
       -> (tensor<6xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<6xf32>}) {
     %0 = ppc.reduce <sum> %g dims [0] : tensor<4x6xf32> to tensor<6xf32>
@@ -33,7 +33,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
       return %2 : tensor<4x6xf32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected matmul "bf,bh->fh" + matmul "bf,bh->fh", whole; found matmul "bf,bh->fh", whole}}
+  // expected-error @below {{result 0 is not as declared: expected matmul "bf,bh->fh" + matmul "bf,bh->fh", replicated; found matmul "bf,bh->fh", replicated}}
   func.func @used_twice(
       %x: tensor<4x6xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<8x6xf32>},
       %dy: tensor<4x4xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<8x4xf32>},
@@ -87,7 +87,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       %x: tensor<4x8xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x8xf32>},
       %b: tensor<4xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<8xf32>})
       -> (tensor<4x8xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x8xf32>}) {
-    // expected-error @below {{combines blocks of two different loops that are cut over the same axis tp}}
+    // expected-error @below {{combines blocks of two different loops that are sharded over the same axis tp}}
     %0 = ppc.concat %b, %b dim 0 : tensor<4xf32>, tensor<4xf32> to tensor<8xf32>
     %1 = ppc.broadcast %0 dims [0] : tensor<8xf32> to tensor<4x8xf32>
     %2 = ppc.add %x, %1 : tensor<4x8xf32>
@@ -129,7 +129,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
       return %1 : tensor<4x4xf32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected transpose, whole; found reduce, whole}}
+  // expected-error @below {{result 0 is not as declared: expected transpose, replicated; found reduce, replicated}}
   func.func @view_of_a_gradient(%g: tensor<4x4x4xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}, {}]>, ppc.logical_type = tensor<8x4x4xf32>})
       -> (tensor<4x4xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x4xf32>}) {
     %0 = ppc.reduce <sum> %g dims [0] : tensor<4x4x4xf32> to tensor<4x4xf32>
@@ -150,7 +150,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       return %2 : tensor<f32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected squared_norm + squared_norm, whole; found squared_norm, whole}}
+  // expected-error @below {{result 0 is not as declared: expected squared_norm + squared_norm, replicated; found squared_norm, replicated}}
   func.func @missing_from_the_norm(%a: tensor<4xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<8xf32>},
                                    %b: tensor<4xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xf32>})
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
@@ -198,7 +198,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
       return %1 : tensor<f32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected 0.0625 * reduce, whole; found 0.125 * reduce, whole}}
+  // expected-error @below {{result 0 is not as declared: expected 0.0625 * reduce, replicated; found 0.125 * reduce, replicated}}
   func.func @scale_of_a_cut_sequence(%x: tensor<2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}]>, ppc.logical_type = tensor<2x8xf32>})
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
     %0 = ppc.reduce <sum> %x dims [0, 1] : tensor<2x4xf32> to tensor<f32>

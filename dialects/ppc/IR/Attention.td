@@ -58,7 +58,7 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMetho
   let extraClassDeclaration = "bool setFactorBlock(unsigned factor, ::mlir::Attribute block);";
 }
 
-def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivatives are not built", [
+def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivatives are not implemented", [
     DeclareOpInterfaceMethods<StrategyOpInterface, ["getExchange"]>, AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
     AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
   let summary = "gradients of attention";

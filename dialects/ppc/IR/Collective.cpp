@@ -32,7 +32,7 @@ static LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
 
 static LogicalResult verifyDim(Operation *op, int64_t dim, RankedTensorType type) {
   if (dim < 0 || dim >= type.getRank())
-    return op->emitOpError() << "dim " << dim << " is no dimension of " << type;
+    return op->emitOpError() << "dim " << dim << " is not a dimension of " << type;
   return success();
 }
 
@@ -46,7 +46,7 @@ static LogicalResult verifyBlock(Operation *op, RankedTensorType whole, RankedTe
   bool fits = size >= 1 && extent >= 1 && block == withShape(whole, shape) &&
               blockSize(extent, blockSize(extent, size)) == size;
   if (!fits)
-    return op->emitOpError() << block << " is no block of " << whole << " along dimension " << dim;
+    return op->emitOpError() << block << " is not a block of " << whole << " along dimension " << dim;
   return success();
 }
 
@@ -86,7 +86,7 @@ LogicalResult AllGatherOp::verify() {
       failed(verifyBlock(*this, getType(), tensorType(getX()), getDim()))) // all_gather_c2
     return failure();
   if (getRotated() && !canRotate()) // all_gather_c3
-    return emitOpError("cannot go round: expected blocks of one size, and a product as its only use");
+    return emitOpError("cannot be a ring exchange: expected blocks of one size, and a matmul as its only use");
   return success();
 }
 

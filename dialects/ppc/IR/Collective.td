@@ -92,7 +92,7 @@ def Ppc_ReduceScatterOp : Ppc_CollectiveOp<"reduce_scatter"> {
 }
 
 def Ppc_AllToAllOp : Ppc_CollectiveOp<"all_to_all"> {
-  let summary = "exchange of blocks: one dimension becomes whole, another becomes cut";
+  let summary = "all-to-all exchange of blocks: gathers one dimension and shards another";
   let description = [{
     ```
     device 0: a0 a1          a0 b0

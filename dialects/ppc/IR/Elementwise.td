@@ -36,7 +36,7 @@ def Ppc_RsqrtOp : Ppc_UnaryOp<"rsqrt", "x^(-1/2)">;
 def Ppc_SigmoidOp : Ppc_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
 def Ppc_SiluOp : Ppc_UnaryOp<"silu", "x / (1 + e^-x)">;
 
-def Ppc_SiluBackwardOp : Ppc_FinalOp<"silu_backward", "second derivatives are not built", [SameOperandsAndResultType]> {
+def Ppc_SiluBackwardOp : Ppc_FinalOp<"silu_backward", "second derivatives are not implemented", [SameOperandsAndResultType]> {
   let summary = "gradient of silu";
   let description = [{
     Computes `dy * s * (1 + x * (1 - s))` with `s = 1 / (1 + e^-x)`. Created by autodiff.
@@ -61,7 +61,7 @@ def Ppc_GeluOp : Ppc_DifferentiableOp<"gelu", [SameOperandsAndResultType]> {
   let assemblyFormat = "$x (`tanh` $tanh^)? attr-dict `:` type($x)";
 }
 
-def Ppc_GeluBackwardOp : Ppc_FinalOp<"gelu_backward", "second derivatives are not built", [SameOperandsAndResultType]> {
+def Ppc_GeluBackwardOp : Ppc_FinalOp<"gelu_backward", "second derivatives are not implemented", [SameOperandsAndResultType]> {
   let summary = "gradient of gelu";
   let description = [{
     Computes `dy * (P(x) + x * P'(x))`, P as for `gelu`. Created by autodiff.

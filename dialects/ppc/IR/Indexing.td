@@ -21,7 +21,7 @@ def Ppc_EmbeddingOp : Ppc_DifferentiableOp<"embedding"> {
   let extraClassDeclaration = "bool setFactorBlock(unsigned factor, ::mlir::Attribute block);";
 }
 
-def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivatives are not built"> {
+def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivatives are not implemented"> {
   let summary = "gradient of embedding with respect to its table";
   let description = [{
     `dtable[r, :] = sum of dy[i, :] over the positions i with ids[i] = r`. With `rows`, only the rows of one block. C1:

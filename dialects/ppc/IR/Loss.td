@@ -39,7 +39,7 @@ def Ppc_PickOp : Ppc_FinalOp<"pick", "created from cross_entropy after autodiff"
   }];
 }
 
-def Ppc_CrossEntropyBackwardOp : Ppc_FinalOp<"cross_entropy_backward", "second derivatives are not built"> {
+def Ppc_CrossEntropyBackwardOp : Ppc_FinalOp<"cross_entropy_backward", "second derivatives are not implemented"> {
   let summary = "gradient of cross_entropy with respect to the logits";
   let description = [{
     `dlogits[..., c] = (e^{logits[..., c] - lse[...]} - [c = targets[...]]) * dnll[...]`. With `classes`, for one block

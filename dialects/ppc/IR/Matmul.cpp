@@ -51,7 +51,7 @@ LogicalResult MatmulOp::verify() {
     for (auto [letter, size] : llvm::zip(letters, type.getShape())) {
       auto [it, inserted] = sizes.try_emplace(letter, size);
       if (!inserted && it->second != size) // matmul_c3
-        return emitOpError() << "letter '" << std::string(1, letter) << "' of spec \"" << spec << "\" is " << it->second
+        return emitOpError() << "index '" << std::string(1, letter) << "' of spec \"" << spec << "\" is " << it->second
                              << " in one tensor and " << size << " in '" << name << "'";
     }
     return success();
@@ -61,11 +61,11 @@ LogicalResult MatmulOp::verify() {
     return failure();
   for (char letter : result) // matmul_c4
     if (!lhs.contains(letter) && !rhs.contains(letter))
-      return emitOpError() << "letter '" << std::string(1, letter) << "' of the result is in no operand of spec \""
+      return emitOpError() << "index '" << std::string(1, letter) << "' of the result is in no operand of spec \""
                            << spec << "\"";
   for (char letter : (lhs + rhs).str())
     if (!result.contains(letter) && !(lhs.contains(letter) && rhs.contains(letter)))
-      return emitOpError() << "letter '" << std::string(1, letter) << "' of spec \"" << spec
+      return emitOpError() << "index '" << std::string(1, letter) << "' of spec \"" << spec
                            << "\" is in one operand only and not in the result: reduce that operand first";
   Type element = tensorType(getLhs()).getElementType();
   Type resultElement = tensorType(getResult()).getElementType();

@@ -5,7 +5,7 @@
 include "dialects/ppc/IR/PpcDialect.td"
 
 def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
-  let summary = "matrix product with any batches and transposes";
+  let summary = "matmul with any batches and transposes";
   let description = [{
     A product of two tensors in Einstein notation. Each letter of `spec` is a loop (and, with the same name, a factor of
     the sharding rule): letters in both operands and the result are batches, letters of one operand and the result are

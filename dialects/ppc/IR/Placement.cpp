@@ -97,6 +97,6 @@ LogicalResult ReshardOp::verify() {
 
 LogicalResult MaskPaddingOp::verify() {
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= getType().getRank()) // mask_padding_c1
-    return emitOpError() << "dim " << getDim() << " is no dimension of " << getType();
+    return emitOpError() << "dim " << getDim() << " is not a dimension of " << getType();
   return success();
 }

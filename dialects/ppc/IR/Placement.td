@@ -42,7 +42,7 @@ def Ppc_YieldOp : Ppc_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Accu
 }
 
 def Ppc_ReshardOp : Ppc_FinalOp<"reshard", "differentiation comes before planning", [SameOperandsAndResultType]> {
-  let summary = "the same logical value under another sharding";
+  let summary = "reshards a value: equal logical value under another sharding";
   let description = [{
     C1: `to` says for each dimension of `x` how it is cut. Lifespan: created by `ppc-insert-reshards`, replaced by
     collectives in `ppc-partition-to-spmd`.

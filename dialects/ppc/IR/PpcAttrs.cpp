@@ -19,7 +19,7 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
       return failure();
     auto parseOnce = [&](auto &field) -> ParseResult {
       if (field)
-        return parser.emitError(loc) << "'" << name << "' is there twice";
+        return parser.emitError(loc) << "'" << name << "' is given twice";
       return parser.parseAttribute(field);
     };
     bool isKnown = llvm::is_contained(
@@ -119,7 +119,7 @@ Attribute GridAttr::parse(AsmParser &parser, Type) {
       if (!known)
         return parser.emitError(roleLoc)
                << "unknown role '" << role
-               << "' of a grid axis, expected data, tensor, context, expert, replica or stage";
+               << "' of a mesh axis, expected data, tensor, context, expert, replica or stage";
       roles.back() = *known;
     }
     names.push_back(StringAttr::get(parser.getContext(), name));
@@ -386,8 +386,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
                                BoolAttr rotate, IntegerAttr pieces) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
-      return emitError() << "grid axis " << name
-                         << " has the role stage: pipeline devices are what a plan's stages say";
+      return emitError() << "grid axis " << name << " has the role stage: a plan specifies pipeline stages by 'stages'";
   if (stages.empty() || stages.front() != 0)
     return emitError() << "a plan's stages start with layer 0";
   for (size_t i = 1; i < stages.size(); ++i)
@@ -404,7 +403,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
       return emitError() << what << " must name a list of axes, found " << value;
     for (StringRef axis : axisNames(axes))
       if (!grid.has(axis))
-        return emitError() << what << " is cut over axis \"" << axis << "\", which the grid does not have";
+        return emitError() << what << " is sharded over axis \"" << axis << "\", which the grid does not have";
     return success();
   };
   for (NamedAttribute dimension : dimensions)
@@ -419,9 +418,9 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
     return all && first.size() <= all.size() && all.getValue().take_front(first.size()) == first.getValue();
   };
   if (gradients && !beginsWith(update, gradients))
-    return emitError() << "gradients are cut over " << gradients << ", expected the first axes of the update";
+    return emitError() << "gradients are sharded over " << gradients << ", expected the first axes of the update";
   if (storage && !beginsWith(update, storage))
-    return emitError() << "storage is cut over " << storage << ", expected the first axes of the update";
+    return emitError() << "storage is sharded over " << storage << ", expected the first axes of the update";
   SmallVector<StringRef> offloaded;
   if (offload)
     offload.getValue().split(offloaded, '+');

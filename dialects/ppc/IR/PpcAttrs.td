@@ -61,7 +61,7 @@ def Ppc_GridAttr : Ppc_Attr<"Grid", "grid"> {
 }
 
 def Ppc_ShardingAttr : Ppc_Attr<"Sharding", "sharding"> {
-  let summary = "how a logical tensor is cut over the grid";
+  let summary = "how a logical tensor is sharded over the device mesh";
   let description = [{
     Per dimension the ordered list of grid axes that cut it (major to minor), and the axes over which each device holds
     only a part of a reduction that is still to be done: `#ppc.sharding<[{dp}, {}, {tp} ]>`,

@@ -17,7 +17,7 @@ def Ppc_InitKind : I32Enum<"InitKind", "how a parameter is initialised", [
     I32EnumCase<"Normal", 2, "normal">]> {
   let cppNamespace = "::mlir::ppc";
 }
-def Ppc_AttentionStrategy : I32Enum<"AttentionStrategy", "how attention is computed where the sequence is cut", [
+def Ppc_AttentionStrategy : I32Enum<"AttentionStrategy", "how attention is computed if the sequence is sharded", [
     I32EnumCase<"Whole", 0, "whole">,
     I32EnumCase<"Gather", 1, "gather">,
     I32EnumCase<"KvHeads", 2, "kv_heads">,

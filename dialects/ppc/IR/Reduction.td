@@ -51,7 +51,7 @@ def Ppc_SoftmaxOp : Ppc_DifferentiableOp<"softmax", [SameOperandsAndResultType]>
   let hasVerifier = 1;
 }
 
-def Ppc_SoftmaxBackwardOp : Ppc_FinalOp<"softmax_backward", "second derivatives are not built", [SameOperandsAndResultType]> {
+def Ppc_SoftmaxBackwardOp : Ppc_FinalOp<"softmax_backward", "second derivatives are not implemented", [SameOperandsAndResultType]> {
   let summary = "gradient of softmax";
   let description = [{
     Computes `y * (dy - sum(y * dy))` over the last dimension. C1: rank at least one. Created by autodiff.
@@ -78,7 +78,7 @@ def Ppc_RmsNormOp : Ppc_DifferentiableOp<"rms_norm", [AllTypesMatch<["x", "y"]>]
   let hasVerifier = 1;
 }
 
-def Ppc_RmsNormInputGradientOp : Ppc_FinalOp<"rms_norm_input_gradient", "second derivatives are not built", [AllTypesMatch<["x", "dy", "dx"]>]> {
+def Ppc_RmsNormInputGradientOp : Ppc_FinalOp<"rms_norm_input_gradient", "second derivatives are not implemented", [AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "gradient of rms_norm with respect to its input";
   let description = [{
     With `r = 1 / sqrt(mean(x^2) + epsilon)` and `g = dy * weight`: `dx = r * g - x * r^3 * mean(g * x)`. C1, C2 as
@@ -92,7 +92,7 @@ def Ppc_RmsNormInputGradientOp : Ppc_FinalOp<"rms_norm_input_gradient", "second 
   let hasVerifier = 1;
 }
 
-def Ppc_RmsNormWeightGradientOp : Ppc_FinalOp<"rms_norm_weight_gradient", "second derivatives are not built", [AllTypesMatch<["x", "dy"]>]> {
+def Ppc_RmsNormWeightGradientOp : Ppc_FinalOp<"rms_norm_weight_gradient", "second derivatives are not implemented", [AllTypesMatch<["x", "dy"]>]> {
   let summary = "gradient of rms_norm with respect to its weight";
   let description = [{
     `dweight = sum over all but the last dimension of dy * x / sqrt(mean(x^2) + epsilon)`. C1: the result is
@@ -120,7 +120,7 @@ def Ppc_LayerNormOp : Ppc_DifferentiableOp<"layer_norm", [AllTypesMatch<["x", "y
   let hasVerifier = 1;
 }
 
-def Ppc_LayerNormInputGradientOp : Ppc_FinalOp<"layer_norm_input_gradient", "second derivatives are not built", [AllTypesMatch<["x", "dy", "dx"]>]> {
+def Ppc_LayerNormInputGradientOp : Ppc_FinalOp<"layer_norm_input_gradient", "second derivatives are not implemented", [AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "gradient of layer_norm with respect to its input";
   let description = [{
     With `z = (x - mean(x)) * r`, `r = 1 / sqrt(variance(x) + epsilon)` and `g = dy * weight`:
@@ -134,7 +134,7 @@ def Ppc_LayerNormInputGradientOp : Ppc_FinalOp<"layer_norm_input_gradient", "sec
   let hasVerifier = 1;
 }
 
-def Ppc_LayerNormWeightGradientOp : Ppc_FinalOp<"layer_norm_weight_gradient", "second derivatives are not built", [AllTypesMatch<["x", "dy"]>]> {
+def Ppc_LayerNormWeightGradientOp : Ppc_FinalOp<"layer_norm_weight_gradient", "second derivatives are not implemented", [AllTypesMatch<["x", "dy"]>]> {
   let summary = "gradient of layer_norm with respect to its weight";
   let description = [{
     `dweight = sum over all but the last dimension of dy * (x - mean(x)) / sqrt(variance(x) + epsilon)`; the gradient of the

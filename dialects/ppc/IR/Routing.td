@@ -29,7 +29,7 @@ def Ppc_TopKOp : Ppc_DifferentiableOp<"top_k"> {
   let hasVerifier = 1;
 }
 
-def Ppc_TopKBackwardOp : Ppc_FinalOp<"top_k_backward", "second derivatives are not built"> {
+def Ppc_TopKBackwardOp : Ppc_FinalOp<"top_k_backward", "second derivatives are not implemented"> {
   let summary = "gradient of top_k with respect to the scores";
   let description = [{
     `dscores[..., e] = sum of dvalues[..., j] over j with ids[..., j] = e`. C1: `ids`, `dvalues` and the result agree in all
@@ -83,7 +83,7 @@ def Ppc_CombineOp : Ppc_RoutingOp<"combine"> {
   let assemblyFormat = "$slots `,` $ids (`weights` $weights^)? (`experts` $experts^)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Ppc_RoutingWeightsGradientOp : Ppc_FinalOp<"routing_weights_gradient", "second derivatives are not built"> {
+def Ppc_RoutingWeightsGradientOp : Ppc_FinalOp<"routing_weights_gradient", "second derivatives are not implemented"> {
   let summary = "gradient of dispatch and combine with respect to their weights";
   let description = [{
     `dweights[token, j] = slots[ids[token, j], p(token, j)] . x[token]`, zero for what was dropped; p as for `combine`. With

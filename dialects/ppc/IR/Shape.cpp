@@ -16,7 +16,7 @@ LogicalResult TransposeOp::verify() {
   for (int64_t i = 0; isPermutation && i < int64_t(sorted.size()); ++i)
     isPermutation = sorted[i] == i;
   if (!isPermutation) // transpose_c1
-    return emitOpError() << "[" << getPermutation() << "] is no permutation of " << type.getRank() << " dimensions";
+    return emitOpError() << "[" << getPermutation() << "] is not a permutation of " << type.getRank() << " dimensions";
   SmallVector<int64_t> shape;
   for (int64_t dim : getPermutation())
     shape.push_back(type.getDimSize(dim));
@@ -68,7 +68,7 @@ LogicalResult BroadcastOp::verify() {
 // `parts` make up `whole` along `dim`.
 static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRange parts, int64_t dim, int64_t runs) {
   if (dim < 0 || dim >= whole.getRank()) // split_c1, concat_c1
-    return op->emitOpError() << "dim is " << dim << ", which is no dimension of " << whole;
+    return op->emitOpError() << "dim is " << dim << ", which is not a dimension of " << whole;
   if (parts.empty()) // split_c2, concat_c2
     return op->emitOpError("needs at least one part");
   int64_t total = 0;
@@ -80,8 +80,8 @@ static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRan
     if (type != withShape(whole, shape))
       return op->emitOpError() << "a part must be " << whole << " but for dimension " << dim << ", found " << type;
     if (shape[dim] % runs) // split_c3, concat_c3
-      return op->emitOpError() << "a part of " << shape[dim] << " elements along dimension " << dim << " is no part of "
-                               << runs << " equal runs";
+      return op->emitOpError() << "a part of " << shape[dim] << " elements along dimension " << dim
+                               << " cannot be split into " << runs << " equal runs";
     total += shape[dim];
   }
   if (total != whole.getDimSize(dim))

@@ -20,7 +20,7 @@ def Ppc_TransposeOp : Ppc_DifferentiableOp<"transpose"> {
 }
 
 def Ppc_ReshapeOp : Ppc_DifferentiableOp<"reshape"> {
-  let summary = "the same elements in another shape";
+  let summary = "reshape: equal elements in another shape";
   let description = [{
     Row-major reinterpretation. C1: both shapes have equally many elements.
 

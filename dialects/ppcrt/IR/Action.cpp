@@ -32,7 +32,7 @@ static void printTokens(OpAsmPrinter &, Operation *, OperandRange, TypeRange, Ty
 static LogicalResult verifyActions(Operation *sequence, Block &actions) {
   for (Operation &op : actions)
     if (!isa<ActionOpInterface>(op)) // step_c1, evaluate_c1
-      return op.emitOpError() << "is no action, and nothing else is in a " << sequence->getName();
+      return op.emitOpError() << "is not an action: only actions are allowed in a " << sequence->getName();
   return success();
 }
 

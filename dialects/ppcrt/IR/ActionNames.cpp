@@ -42,7 +42,7 @@ LogicalResult ActionNames::end(Operation *action, FlatSymbolRefAttr name, int64_
   if (message && (isSent ? message.getSender() : message.getReceiver()) == device.getSymNameAttr())
     return within(action, microBatch);
   InFlightDiagnostic error = action->emitOpError()
-                             << (isSent ? "sends " : "receives ") << name << ", which is no message "
+                             << (isSent ? "sends " : "receives ") << name << ", which is not a message "
                              << (isSent ? "from" : "to") << " its device";
   if (message)
     error.attachNote(message.getLoc()) << "it goes from @" << message.getSender().getValue() << " to @"
@@ -54,7 +54,7 @@ LogicalResult ActionNames::bound(Operation *action, ArrayAttr names, std::option
   for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
     BufferOp buffer = symbols.buffer(device, name.getAttr());
     if (!buffer)
-      return action->emitOpError() << "works on " << name << ", which is no buffer of its device";
+      return action->emitOpError() << "works on " << name << ", which is not a buffer of its device";
     if (buffer.hasSlots() && !microBatch) {
       InFlightDiagnostic error = action->emitOpError()
                                  << "works on " << name << ", which has slots, and says no micro-batch";
@@ -111,7 +111,7 @@ LogicalResult ActionNames::verifyCollective(CollectiveOp collective) {
 LogicalResult ActionNames::verifyRun(RunOp run) {
   RoutineOp routine = symbols.routine(device, run.getRoutineAttr().getAttr());
   if (!routine)
-    return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is no routine of its device";
+    return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is not a routine of its device";
   if (routine.isOfStep() == run.getMicroBatch().has_value()) { // run_c2
     InFlightDiagnostic error = run.emitOpError() << (routine.isOfStep() ? "gives a micro-batch to a routine of the step"
                                                                         : "says no micro-batch");
@@ -148,7 +148,7 @@ LogicalResult ActionNames::verifyKind(Operation *action) {
 
 LogicalResult ActionNames::verify(ActionOpInterface action) {
   if (!symbols.hasStream(device, action.getStreamAttr().getAttr()))
-    return action->emitOpError() << "is put on " << action.getStreamAttr() << ", which is no stream of its device";
+    return action->emitOpError() << "is put on " << action.getStreamAttr() << ", which is not a stream of its device";
   for (Value token : action.getAfter())
     if (token.getParentBlock() != action->getBlock())
       return action->emitOpError("waits for a token of another step");

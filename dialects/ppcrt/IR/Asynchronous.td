@@ -8,7 +8,7 @@ include "dialects/ppcrt/IR/PpcRtTypes.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def PpcRt_PermuteOp : PpcRt_DestinationOp<"permute", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "buffers go round the group";
+  let summary = "rotation of buffers around the ring of the group";
   let description = [{
     Rank i of the group sends to rank (i + `shift`) modulo their number, and holds afterwards what came to it: a step of a ring.
 
@@ -23,7 +23,7 @@ def PpcRt_PermuteOp : PpcRt_DestinationOp<"permute", [DeclareOpInterfaceMethods<
 }
 
 def PpcRt_RaggedAllToAllOp : PpcRt_DestinationOp<"ragged_all_to_all", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "rows go to the ranks of the group, as many to each as is said at run time";
+  let summary = "all-to-all of rows with counts known at run time";
   let description = [{
     `counts[i]` rows of `x`, one after the other, go to rank i; `received[i]` rows come from it and lie in the destination in the
     order of the ranks. All ranks know what they send and what comes. Rows past the sums are not touched.

@@ -14,7 +14,7 @@ using namespace mlir::ppcrt;
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // call_c1
   if (!dyn_cast_or_null<FunctionOpInterface>(symbols.lookupNearestSymbolFrom(*this, getCalleeAttr())))
-    return emitOpError() << "calls @" << getCallee() << ", which is no function of the module";
+    return emitOpError() << "calls @" << getCallee() << ", which is not a function of the module";
   return success();
 }
 

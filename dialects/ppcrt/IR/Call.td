@@ -7,7 +7,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def PpcRt_CallOp : PpcRt_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "call of a body on buffers";
+  let summary = "call of a compiled function on buffers";
   let description = [{
     Calls a function of the module with these buffers. It differs from `func.call` in that the operands are buffers while the
     callee may still work on tensors: the functions of a stage, nothing but such calls, are bound to buffers at once, and only

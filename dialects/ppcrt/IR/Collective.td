@@ -55,7 +55,7 @@ def PpcRt_ReduceScatterOp : PpcRt_DestinationOp<"reduce_scatter", [DeclareOpInte
 }
 
 def PpcRt_AllToAllOp : PpcRt_DestinationOp<"all_to_all", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "block i goes to rank i of the group; what comes lies in the group's order";
+  let summary = "all-to-all: sends block i to rank i, stores received blocks in group order";
   let description = [{
     C1, C2 as `all_reduce`. C3: the destination has the elements and the element type of `x`; `ranks`, the size of the
     group, divides them.

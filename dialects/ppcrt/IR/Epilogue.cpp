@@ -28,11 +28,11 @@ LogicalResult EpilogueGemmOp::verify() {
       return emitOpError() << "has the negative stride " << stride;
   if (getOuts().empty() || getOuts().size() > (getActivation() == Activation::Gelu ? 2u : 1u) ||
       bool(getAt()) != (getActivation() == Activation::GeluGradient)) // epilogue_gemm_c3
-    return emitOpError() << "has " << getOuts().size() << " destinations and " << (getAt() ? "a" : "no")
-                         << " place of the derivative, which " << stringifyActivation(getActivation())
-                         << " does not go with";
+    return emitOpError() << "has " << getOuts().size() << " destinations and " << (getAt() ? "an" : "no")
+                         << " operand `at` of the derivative, which " << stringifyActivation(getActivation())
+                         << " does not allow";
   if (getAt() && getBias()) // epilogue_gemm_c3
-    return emitOpError("has a bias beside the place of a derivative");
+    return emitOpError("has both a bias and an operand `at` of a derivative");
   // epilogue_gemm_c2
   Type in = shapedType(getA()).getElementType(), out = shapedType(getOuts()[0]).getElementType();
   if (!isa<Float32Type, BFloat16Type>(in) || shapedType(getB()).getElementType() != in || (out != in && !out.isF32()))
@@ -45,12 +45,12 @@ LogicalResult EpilogueGemmOp::verify() {
       matrices.push_back(matrix);
   for (Value matrix : matrices) {
     if (shapedType(matrix).getElementType() != out)
-      return emitOpError() << "has " << matrix.getType() << " beside results of " << out;
+      return emitOpError() << "has " << matrix.getType() << " with results of " << out;
     if (shapedType(matrix).getNumElements() != m * n) // epilogue_gemm_c4
       return emitOpError() << "has " << matrix.getType() << ", which has not " << m << " x " << n << " elements";
   }
   if (getBias() && shapedType(getBias()).getElementType() != out) // epilogue_gemm_c2
-    return emitOpError() << "has a bias of " << getBias().getType() << " beside results of " << out;
+    return emitOpError() << "has a bias of " << getBias().getType() << " with results of " << out;
   // epilogue_gemm_c4
   ArrayRef<int64_t> strides = getStrides();
   int64_t first = int64_t(getColumn());

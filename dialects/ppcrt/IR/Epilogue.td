@@ -5,7 +5,7 @@
 include "dialects/ppcrt/IR/PpcRtDialect.td"
 include "mlir/IR/EnumAttr.td"
 
-def PpcRt_ActivationAttr : I32EnumAttr<"Activation", "what a product makes of its sums", [
+def PpcRt_ActivationAttr : I32EnumAttr<"Activation", "function applied to the sums of a matmul", [
     I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"Gelu", 1, "gelu">,
     I32EnumAttrCase<"GeluGradient", 2, "gelu_gradient">]> {
@@ -14,7 +14,7 @@ def PpcRt_ActivationAttr : I32EnumAttr<"Activation", "what a product makes of it
 
 def PpcRt_EpilogueGemmOp : PpcRt_Op<"epilogue_gemm", [
     AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a matrix product that adds to its sums, and stores a function of them";
+  let summary = "matmul with a fused epilogue: adds to its sums and stores a function of them";
   let description = [{
     `S = A B + addend + bias`, of which `addend` and `bias` may be missing; A is m x k, B is n columns of k numbers from column `column` on
     of a matrix that may have more. `addend`, `at` and all of `outs` are m x n in rows without gaps; bias j of the buffer is added to

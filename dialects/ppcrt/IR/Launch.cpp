@@ -18,7 +18,7 @@ LogicalResult LaunchOp::verify() {
   for (ArrayRef<int64_t> places : {getReads(), getWrites()})
     for (auto [i, place] : llvm::enumerate(places)) { // launch_c2
       if (place < 0 || place >= int64_t(used.size()) || !isa<MemRefType>(getOperand(unsigned(place)).getType()))
-        return emitOpError() << "reads or writes operand " << place << ", which is no memref";
+        return emitOpError() << "reads or writes operand " << place << ", which is not a memref";
       if (i && places[i - 1] >= place)
         return emitOpError() << "names operand " << place << " after " << places[i - 1];
       used[place] = true;

@@ -5,7 +5,7 @@
 include "dialects/ppcrt/IR/PpcRtDialect.td"
 
 def PpcRt_GemmOp : PpcRt_DestinationOp<"gemm"> {
-  let summary = "matrix products with compile-time strides";
+  let summary = "matmuls with compile-time strides";
   let description = [{
     For each index of the loops: `C = A B`, or `C += A B` with `accumulate`; A is m x k, B is k x n, C is m x n. `sizes` is
     `[m, n, k]`; `strides` is, in elements, `[A row, A column, B row, B column, C row, C column]`; `loops` holds four

@@ -62,7 +62,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "has " << getCopies() << " copies of the model for " << getMicroBatches()
                          << " micro-batches, which they share evenly";
   if (getGrid().getNames().empty() || getGrid().getNames().front() != "pp") // program_c2
-    return emitOpError() << "needs \"pp\" as the first axis of its grid, found " << getGrid();
+    return emitOpError() << "needs \"pp\" as the first axis of its mesh, found " << getGrid();
   int64_t count = 0;
   for (Operation &op : getBody().front()) {
     if (!isa<DeviceOp, MessageOp>(op)) // program_c4
@@ -72,7 +72,7 @@ LogicalResult ProgramOp::verify() {
       return device.emitOpError() << "is at " << int64_t(device.getAt()) << ", expected " << count - 1;
   }
   if (count != getGrid().getSizes().front())
-    return emitOpError() << "has " << count << " devices, its grid " << getGrid().getSizes().front();
+    return emitOpError() << "has " << count << " devices, its mesh " << getGrid().getSizes().front();
   return success();
 }
 
@@ -85,7 +85,8 @@ LogicalResult DeviceOp::verify() {
   int steps = 0, evaluations = 0;
   for (Operation &op : getBody().front()) {
     if (!isa<StreamOp, BufferOp, RoutineOp, StepOp, EvaluateOp>(op)) // device_c1
-      return op.emitOpError("is no part of a device: those are streams, buffers, routines, a step and an evaluation");
+      return op.emitOpError(
+          "is not allowed in a device: expected streams, buffers, routines, a step and an evaluation");
     steps += isa<StepOp>(op), evaluations += isa<EvaluateOp>(op);
     if (steps > 1 || evaluations > 1) // device_c2
       return op.emitOpError("is the second of its device");
@@ -165,10 +166,10 @@ static LogicalResult verifyPlaces(BufferOp buffer) {
   if (!places)
     return success();
   if (!buffer.hasSlots())
-    return buffer.emitOpError("has places but no slots");
+    return buffer.emitOpError("has slot indices but no slots");
   auto program = buffer->getParentOfType<ProgramOp>();
   if (program && int64_t(places->size()) != int64_t(program.getMicroBatches()))
-    return buffer.emitOpError() << "has places of " << places->size() << " micro-batches of "
+    return buffer.emitOpError() << "has slot indices of " << places->size() << " micro-batches of "
                                 << program.getMicroBatches();
   for (auto [microBatch, place] : llvm::enumerate(*places))
     if (place < 0 || place >= buffer.getSlotCount())
@@ -205,8 +206,7 @@ LogicalResult BufferOp::verify() {
       getName().value_or("").empty()) // buffer_c1
     return emitOpError() << "is a " << roleName << " without a name";
   if ((role == BufferRole::State) != getState().has_value())
-    return emitOpError() << (role == BufferRole::State ? "does not say which state it is"
-                                                       : "is no state of an optimizer");
+    return emitOpError() << (role == BufferRole::State ? "does not say which state it is" : "is not optimizer state");
   if (is({BufferRole::Input, BufferRole::Saved, BufferRole::Message}) && !hasSlots()) // buffer_c2
     return emitOpError() << "is a " << roleName << " without slots";
   if (is({BufferRole::Parameter, BufferRole::State, BufferRole::Gradient, BufferRole::Accumulator, BufferRole::Scalar,
@@ -221,10 +221,10 @@ LogicalResult BufferOp::verify() {
   if (ppc::ShardingAttr sharding = getShardingAttr()) { // buffer_c5
     RankedTensorType logical = getLogicalType();
     if (sharding.isPartial() || int64_t(sharding.getDims().size()) != logical.getRank())
-      return emitOpError() << "lies as " << sharding << ", which is no way to cut " << logical;
+      return emitOpError() << "has the sharding " << sharding << ", which does not fit " << logical;
     auto program = (*this)->getParentOfType<ProgramOp>();
     if (getLogical() && program && sharding.localType(logical, program.getDeviceGrid()) != getTensorType())
-      return emitOpError() << "of " << getTensorType() << " is no block of " << logical << " that lies as " << sharding;
+      return emitOpError() << "of " << getTensorType() << " is not a block of " << logical << " under " << sharding;
   }
   if (role == BufferRole::Scratch &&
       (getBufferType().getRank() != 1 || !getBufferType().getElementType().isInteger(8))) // buffer_c6
@@ -295,7 +295,7 @@ static LogicalResult verifyShares(const ProgramSymbols &symbols, DeviceOp device
     return error;
   };
   if (!buffer.getPlaces() || !other.getPlaces())
-    return error() << ", but not both say places";
+    return error() << ", but only one of them has slot indices";
   if (other.getShares())
     return error() << ", which shares another one itself";
   if (buffer.getSlotCount() != other.getSlotCount() || buffer.getBytes() != other.getBytes() ||
@@ -339,7 +339,7 @@ LogicalResult ProgramOp::verifyRoutine(const ProgramSymbols &symbols, mlir::Symb
   auto check = [&](FlatSymbolRefAttr name, bool isScratch) -> LogicalResult { // routine_c2
     BufferOp buffer = symbols.buffer(device, name.getAttr());
     if (!buffer)
-      return routine.emitOpError() << "is bound to " << name << ", which is no buffer of its device";
+      return routine.emitOpError() << "is bound to " << name << ", which is not a buffer of its device";
     if ((buffer.getRole() == BufferRole::Scratch) != isScratch)
       return routine.emitOpError() << (isScratch ? "has " : "is bound to ") << name
                                    << (isScratch ? " for scratch, which is none" : ", which is scratch");
@@ -362,7 +362,7 @@ LogicalResult ProgramOp::verifyMessage(const ProgramSymbols &symbols, MessageOp 
   BufferOp from = symbols.sent(message), to = symbols.received(message);
   if (!from || !to) // message_c1
     return message.emitOpError() << "goes " << (from ? "to " : "from ") << (from ? message.getTo() : message.getFrom())
-                                 << ", which is no buffer of a device";
+                                 << ", which is not a buffer of a device";
   if (message.getSender() == message.getReceiver())
     return message.emitOpError("does not leave its device");
   if (from.getType() != to.getType()) {
@@ -376,7 +376,7 @@ LogicalResult ProgramOp::verifyMessage(const ProgramSymbols &symbols, MessageOp 
   auto check = [&](BufferOp buffer, FlatSymbolRefAttr name, bool writes) -> LogicalResult { // message_c2
     auto routine = symbols.routine(cast<DeviceOp>(buffer->getParentOp()), name.getAttr());
     if (!routine || routine.isOfStep())
-      return message.emitOpError() << "goes with " << name << ", which is no routine of micro-batches there";
+      return message.emitOpError() << "goes with " << name << ", which is not a routine of micro-batches there";
     ArrayAttr list = writes ? routine.getWrites() : routine.getReads();
     if (!llvm::is_contained(list, FlatSymbolRefAttr::get(buffer.getSymNameAttr())))
       return message.emitOpError() << "goes with " << name << ", which does not " << (writes ? "write" : "read")

@@ -116,7 +116,7 @@ LogicalResult ReachedBuffers::verifyUnused(ReachOp reach, Value value, FlatSymbo
 LogicalResult ppcrt::verifyCode(RoutineOp routine, const ProgramSymbols &symbols, const SymbolTable &functions) {
   auto code = functions.lookup<FunctionOpInterface>(routine.getCodeAttr().getAttr()); // routine_c5
   if (!code || code.isExternal())
-    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is no function with a body";
+    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is not a function with a body";
   if (routineKindOf(code) != routine.getKind()) {
     InFlightDiagnostic error = routine.emitOpError() << "names code " << routine.getCodeAttr() << " that is no "
                                                      << stringifyRoutineKind(routine.getKind());

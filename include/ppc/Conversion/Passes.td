@@ -19,7 +19,7 @@ def PpcToLinalgPass : Pass<"ppc-to-linalg", "mlir::ModuleOp"> {
 }
 
 def PpcToPpcRtPass : Pass<"ppc-to-ppc-rt", "mlir::ModuleOp"> {
-  let summary = "Hand matrix products and communication to the runtime";
+  let summary = "Lower matmuls and communication to calls of the runtime";
   let description = [{
     `ppc.matmul` becomes one `ppcrt.gemm`: its letters are split into batches, free and summed dimensions; neighbours that
     are contiguous in every tensor merge; the largest group of each kind is m, n or k, the others are loops. Transposes cost
@@ -45,7 +45,7 @@ def LinalgToSCFPass : Pass<"convert-linalg-to-scf", "mlir::ModuleOp"> {
 }
 
 def RotateProductsPass : Pass<"ppc-rotate-products", "mlir::ModuleOp"> {
-  let summary = "Write products of rotated blocks as the steps of a ring";
+  let summary = "Expand ring matmuls into the steps of a ring exchange";
   let description = [{
     A product of a `rotated` gather becomes as many products as there are ranks: each takes the block that the rank has, which goes to the next rank
     meanwhile (`ppcrt.permute`). Where the blocks are columns, each gives a block of the result, which are put in order behind the last step; where

@@ -15,7 +15,8 @@ struct StartLowering : ConvertOpToLLVMPattern<ppcrt::StartOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     using Kind = ppcrt::CollectiveKind;
     if (llvm::is_contained({Kind::AllToAll, Kind::RaggedAllToAll}, op.getKind()))
-      return op.emitOpError("cannot begin ") << stringifyCollectiveKind(op.getKind()) << " in programs for hosts yet";
+      return op.emitOpError("the CPU backend cannot start ")
+             << stringifyCollectiveKind(op.getKind()) << " asynchronously";
     Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
     auto constant = [&](Type type, int64_t value) -> Value {
       return LLVM::ConstantOp::create(rewriter, op.getLoc(), type, rewriter.getIntegerAttr(type, value));

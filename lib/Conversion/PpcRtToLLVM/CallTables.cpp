@@ -14,7 +14,7 @@ namespace mlir::ppc {
 /// Makes `count` calls. A row of `calls` is: body, number of operands, and for each the number of a buffer and an
 /// offset in bytes. Bodies take the rank and the array of their addresses; how many there are at most is put in.
 static const char kCallLoop[] = R"mlir(
-llvm.func internal @ppc_make_calls(%rank: !llvm.ptr, %buffers: !llvm.ptr, %calls: !llvm.ptr, %count: i64, %bodies: !llvm.ptr) attributes {no_inline} {
+llvm.func internal @ppc_make_calls(%rank: !llvm.ptr, %buffers: !llvm.ptr, %calls: !llvm.ptr, %count: i64, %callees: !llvm.ptr) attributes {no_inline} {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %most = llvm.mlir.constant(MOST_OPERANDS : i64) : i64
@@ -24,32 +24,32 @@ llvm.func internal @ppc_make_calls(%rank: !llvm.ptr, %buffers: !llvm.ptr, %calls
   %more = llvm.icmp "ult" %done, %count : i64
   llvm.cond_br %more, ^row, ^end
 ^row:
-  %body = llvm.load %row : !llvm.ptr -> i64
+  %callee = llvm.load %row : !llvm.ptr -> i64
   %at1 = llvm.getelementptr %row[1] : (!llvm.ptr) -> !llvm.ptr, i64
   %operands = llvm.load %at1 : !llvm.ptr -> i64
   %at2 = llvm.getelementptr %row[2] : (!llvm.ptr) -> !llvm.ptr, i64
   llvm.br ^operand(%zero, %at2 : i64, !llvm.ptr)
-^operand(%i: i64, %place: !llvm.ptr):
+^operand(%i: i64, %entry: !llvm.ptr):
   %isOperand = llvm.icmp "ult" %i, %operands : i64
   llvm.cond_br %isOperand, ^address, ^call
 ^address:
-  %number = llvm.load %place : !llvm.ptr -> i64
-  %offsetAt = llvm.getelementptr %place[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  %number = llvm.load %entry : !llvm.ptr -> i64
+  %offsetAt = llvm.getelementptr %entry[1] : (!llvm.ptr) -> !llvm.ptr, i64
   %offset = llvm.load %offsetAt : !llvm.ptr -> i64
   %bufferAt = llvm.getelementptr %buffers[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %buffer = llvm.load %bufferAt : !llvm.ptr -> !llvm.ptr
   %address = llvm.getelementptr %buffer[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   %addressAt = llvm.getelementptr %addresses[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   llvm.store %address, %addressAt : !llvm.ptr, !llvm.ptr
-  %following = llvm.getelementptr %place[2] : (!llvm.ptr) -> !llvm.ptr, i64
+  %following = llvm.getelementptr %entry[2] : (!llvm.ptr) -> !llvm.ptr, i64
   %i1 = llvm.add %i, %one : i64
   llvm.br ^operand(%i1, %following : i64, !llvm.ptr)
 ^call:
-  %bodyAt = llvm.getelementptr %bodies[%body] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-  %function = llvm.load %bodyAt : !llvm.ptr -> !llvm.ptr
+  %calleeAt = llvm.getelementptr %callees[%callee] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %function = llvm.load %calleeAt : !llvm.ptr -> !llvm.ptr
   llvm.call %function(%rank, %addresses) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> ()
   %done1 = llvm.add %done, %one : i64
-  llvm.br ^next(%done1, %place : i64, !llvm.ptr)
+  llvm.br ^next(%done1, %entry : i64, !llvm.ptr)
 ^end:
   llvm.return
 }
@@ -97,14 +97,14 @@ LogicalResult CallTables::extract(ModuleOp module) {
       if (!callee || callee->hasAttr(ppcrt::kRoutineAttr))
         return call.emitOpError() << "calls @" << call.getCallee() << ", which is "
                                   << (callee ? "the code of a routine" : "no function of the module")
-                                  << ": routines call bodies";
+                                  << ": routines only call compiled functions";
       addCall(call.getCalleeAttr().getAttr(), call.getNumOperands());
       mostOperands = std::max<int64_t>(mostOperands, call.getNumOperands());
       for (Value operand : call.getOperands()) {
         auto place = placeOf(operand);
         if (!place)
           return call.emitOpError(
-              "passes a buffer that has no fixed place in an argument: run ppc-assign-offsets first");
+              "passes a buffer without a fixed offset in an argument: run ppc-assign-offsets first");
         table.numbers.push_back(place->first);
         table.numbers.push_back(place->second);
       }

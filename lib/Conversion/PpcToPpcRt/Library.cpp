@@ -100,7 +100,7 @@ struct MatmulPattern : OpRewritePattern<MatmulOp> {
       for (const Run &run : product.runs[kind])
         loops.append({run.size, run.strides[0], run.strides[1], run.strides[2]});
     if (loops.size() > 8 * 4)
-      return op.emitOpError() << "has " << loops.size() / 4 << " loops around a matrix product; the runtime takes 8";
+      return op.emitOpError() << "has " << loops.size() / 4 << " loops around a matmul; the runtime takes 8";
     // An empty sum is zero, which the call knows too when a size is 0.
     Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType());
     int64_t sizes[] = {m.size, n.size, k.size};

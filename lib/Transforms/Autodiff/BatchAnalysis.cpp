@@ -185,10 +185,10 @@ LogicalResult BatchAnalysis::checkParts(Value value, unsigned dim, Operation *us
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attr::parameter);
     InFlightDiagnostic error = user->emitOpError()
-                               << "would cut dimension " << dim << " of argument " << argument.getArgNumber();
+                               << "would split dimension " << dim << " of argument " << argument.getArgNumber();
     if (name)
       error << ", parameter " << name << ",";
-    return error << " along the batch, but it is no input" << kOneMicroBatch;
+    return error << " along the batch, but the argument is not an input" << kOneMicroBatch;
   }
   Operation *op = value.getDefiningOp();
   if (auto constant = dyn_cast<ConstantOp>(op)) {
@@ -216,7 +216,7 @@ LogicalResult BatchAnalysis::checkParts(Value value, unsigned dim, Operation *us
     return refuse("it takes the dimension apart or together with others");
   const Factor &factor = rule.factors[factors.front()];
   if (factor.needsReplication || factor.positional)
-    return refuse("its loop '" + factor.name + "' is one piece");
+    return refuse("its loop '" + factor.name + "' cannot be split");
   for (OpOperand &operand : op->getOpOperands())
     if (std::optional<unsigned> own = ownDimensionOf(rule.operands[operand.getOperandNumber()], factors.front()))
       if (failed(checkParts(operand.get(), *own, user)))
@@ -241,14 +241,14 @@ LogicalResult BatchAnalysis::findYielded() {
     Operation *op = value.getDefiningOp();
     if (!op || (inside.contains(op) && isAlongBatch(value)))
       return function.emitOpError() << "result " << number
-                                    << " is no sum over the batch: write a mean as a sum times a constant";
+                                    << " is not a sum over the batch: write a mean as a sum times a constant";
   }
   for (Operation *op : body)
     for (Value result : op->getResults()) {
       if (llvm::all_of(result.getUsers(), [&](Operation *user) { return inside.contains(user); }))
         continue;
       if (isAlongBatch(result))
-        return op->emitOpError("is used in the update, but is no sum over the batch");
+        return op->emitOpError("is used in the update, but is not a sum over the batch");
       yielded.insert(result);
     }
   return success();

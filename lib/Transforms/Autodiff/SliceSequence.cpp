@@ -71,8 +71,8 @@ LogicalResult SequenceSlicer::findInputs() {
         continue;
       if (int64_t length = tensorType(argument).getDimSize(dim); length % count)
         return function.emitOpError() << "input " << name << " has sequences of " << length
-                                      << " tokens, which cannot be cut into " << count << " slices: use sequences that "
-                                      << count << " divides, or another schedule";
+                                      << " tokens, which cannot be split into " << count
+                                      << " slices: use sequences that " << count << " divides, or another schedule";
       sequences[argument].dim = int64_t(dim);
     }
   }
@@ -172,7 +172,7 @@ LogicalResult SequenceSlicer::slice(Operation *op, const ShardingRule &rule, uns
       continue;
     }
     if (factor.combiner != Combiner::Sum)
-      return refuse(op) << "what it combines over the sequence is no sum";
+      return refuse(op) << "it combines values over the sequence other than by a sum";
     Value sum = copies[0]->getResult(number);
     for (int64_t i = 1; i < count; ++i) {
       sum = AddOp::create(builder, op->getLoc(), sum, copies[i]->getResult(number));
@@ -222,14 +222,14 @@ Value SequenceSlicer::keysOf(Value value, ArrayRef<Value> parts, AttentionOp op,
 LogicalResult SequenceSlicer::sliceAttention(AttentionOp op) {
   auto lies = [&](Value value) { return sequences.contains(value); };
   if (!op.getCausal() && (lies(op.getK()) || lies(op.getV()) || op.getSlopes()))
-    return refuse(op) << "a slice would read what comes behind it: only causal attention can";
+    return refuse(op) << "a slice would read positions after it: only causal attention can be split into slices";
   if (op.getQueries() || (op.getSlopes() && lies(op.getSlopes())))
     return refuse(op) << "queries are one block of a sequence, or the sequence gives slopes";
   auto queries = slicesOf(op.getQ(), 1, op);
   auto keys = keyParts(op.getK(), op), values = keyParts(op.getV(), op);
   if (failed(queries) || failed(keys) || failed(values))
-    return refuse(op) << "queries, keys and values are not all cut along their positions, or keys along the sequence "
-                         "are not as many as queries";
+    return refuse(op) << "queries, keys and values are not all split along their positions, or there are not as many "
+                         "keys along the sequence as queries";
   SmallVector<Operation *> copies;
   for (int64_t i = 0; i < count; ++i) {
     SmallVector<Value> operands = {(*queries)[i], keysOf(op.getK(), *keys, op, i), keysOf(op.getV(), *values, op, i)};
@@ -295,13 +295,13 @@ LogicalResult SequenceSlicer::checkOrder() {
   for (Operation &op : function.front().without_terminator())
     for (Value operand : op.getOperands())
       if (int64_t made = sliceOf(operand.getDefiningOp()); made > sliceOf(&op) && !replaced.contains(&op))
-        return refuse(&op) << "slice " << sliceOf(&op) << " would read what slice " << made << " computes, behind it";
+        return refuse(&op) << "slice " << sliceOf(&op) << " would read what slice " << made << " computes after it";
   return success();
 }
 
 LogicalResult SequenceSlicer::run() {
   if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitOpError("must have one block, the loss, to be cut into slices of its sequences");
+    return function.emitOpError("must have one block, the loss, to be split into slices of its sequences");
   if (failed(findInputs()))
     return failure();
   SmallVector<Operation *> ops;

@@ -78,7 +78,7 @@ LogicalResult ScratchCheck::read(memref::ViewOp view) {
   MemRefType type = view.getType();
   if (!matchPattern(view.getByteShift(), m_ConstantInt(&shift)) || !type.hasStaticShape() ||
       !type.getElementType().isIntOrFloat() || !cast<MemRefType>(source.getType()).hasStaticShape())
-    return view.emitOpError("lies at a place that is not known before the program runs");
+    return view.emitOpError("has an offset that is not known before the program runs");
   int64_t begin = shift.getSExtValue(),
           bytes = type.getNumElements() * int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)),
           size = cast<MemRefType>(source.getType()).getNumElements();

@@ -67,7 +67,7 @@ LogicalResult ArenaCells::cutDevice(DeviceOp device, uint32_t first, uint32_t la
     if (isElsewhere(buffer))                                             // of a program that nothing has laid out there
       continue;
     if (!buffer.getOffset() || buffer.hasSlots() != buffer.getStride().has_value())
-      return buffer.emitOpError("has no place in the arena: run ppc-assign-arena first");
+      return buffer.emitOpError("has no offset in the arena: run ppc-assign-arena first");
     int64_t end = int64_t(*buffer.getOffset()) + (buffer.getSlotCount() - 1) * int64_t(buffer.getStride().value_or(0)) +
                   buffer.getBytes();
     if (end > arena && buffer.getMemory() != Memory::Host)
@@ -213,7 +213,7 @@ LogicalResult ArenaCheck::end() {
     for (size_t cell : cells.cells(slot))
       if (int64_t found = places.content(cell); found != UseOrder::kNothing && slotOf(found) != slot) {
         InFlightDiagnostic error = buffer.emitOpError() << "is kept, but at the end " << cells.describe(slotOf(found))
-                                                        << " lies at byte " << cells.offset(cell) << " of the arena";
+                                                        << " is at byte " << cells.offset(cell) << " of the arena";
         noteWriter(error, cell);
         return error;
       }

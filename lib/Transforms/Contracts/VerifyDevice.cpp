@@ -19,7 +19,7 @@ LogicalResult verifyOp(Operation *op) {
     return op->emitOpError("still works on tensors after bufferization");
   if (auto memory = dyn_cast<MemoryEffectOpInterface>(op))
     if (memory.hasEffect<MemoryEffects::Allocate>()) // device_c2
-      return op->emitOpError("allocates at run time; ppc-assign-offsets gives buffers their places");
+      return op->emitOpError("allocates at run time; ppc-assign-offsets assigns buffers their offsets");
   return success();
 }
 

@@ -40,7 +40,7 @@ private:
                                       << name;
       if (Attribute stated = function.getArgAttr(number, attr::sharding))
         return function.emitError() << "argument " << number << " has the sharding " << stated
-                                    << ", but a model knows no devices: say in a plan how it is cut";
+                                    << ", but a model has no devices: specify its sharding in a plan";
       if (auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims))
         if (int64_t(dims.size()) != type.getRank())
           return function.emitError() << "argument " << number << " has " << type.getRank()
@@ -59,7 +59,7 @@ private:
     for (StringRef name : {attr::shardings, attr::operandShardings})
       if (Attribute stated = op->getAttr(name))
         return op->emitOpError() << "has the shardings " << stated
-                                 << ", but a model knows no devices: say in a plan how it is cut";
+                                 << ", but a model has no devices: specify its sharding in a plan";
     for (NamedAttribute attribute : op->getAttrs())
       if (isa<BlockAttr>(attribute.getValue()))
         return op->emitOpError() << "is bound to one block by '" << attribute.getName().getValue()

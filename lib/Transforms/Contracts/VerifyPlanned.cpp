@@ -49,19 +49,19 @@ private:
     if (int64_t(sharding.getDims().size()) != tensor.getRank())
       return report() << what << " " << number << " of type " << type << " cannot have the sharding " << sharding;
     if (sharding.isPartial() && !mayBePending)
-      return report() << what << " " << number << " is pending: " << sharding;
+      return report() << what << " " << number << " is partial: " << sharding;
     for (StringAttr axis : sharding.getPartialAxes())
       if (!plan.getGrid().has(axis))
-        return report() << what << " " << number << " is pending over axis " << axis
-                        << ", which the grid does not have";
+        return report() << what << " " << number << " is partial over axis " << axis
+                        << ", which the mesh does not have";
     for (auto [extent, axes] : llvm::zip(tensor.getShape(), sharding.getDims())) {
       for (StringRef axis : axisNames(axes))
         if (!plan.getGrid().has(axis))
-          return report() << what << " " << number << " is cut over axis \"" << axis
-                          << "\", which the grid does not have";
+          return report() << what << " " << number << " is sharded over axis \"" << axis
+                          << "\", which the mesh does not have";
       if (plan.getGrid().product(axes) > extent)
-        return report() << what << " " << number << " of type " << type << " cannot be cut as " << sharding << ": "
-                        << plan.getGrid().product(axes) << " devices for " << extent << " elements";
+        return report() << what << " " << number << " of type " << type << " cannot have the sharding " << sharding
+                        << ": " << plan.getGrid().product(axes) << " devices for " << extent << " elements";
     }
     return success();
   }

@@ -48,9 +48,9 @@ private:
       return function.emitError() << what << " " << number
                                   << " needs ppc.sharding and ppc.logical_type: run ppc-partition-to-spmd";
     if (sharding.isPartial())
-      return function.emitError() << what << " " << number << " is pending: " << sharding;
+      return function.emitError() << what << " " << number << " is partial: " << sharding;
     if (int64_t(sharding.getDims().size()) != whole.getRank() || sharding.localType(whole, grid) != tensor)
-      return function.emitError() << what << " " << number << " of type " << type << " is no block of " << whole
+      return function.emitError() << what << " " << number << " of type " << type << " is not a block of " << whole
                                   << " under " << sharding << " on " << grid;
     return success();
   }

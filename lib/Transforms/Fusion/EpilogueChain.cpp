@@ -212,7 +212,7 @@ std::string EpilogueChain::describe(EpilogueChoice choice) const {
   for (const EpilogueStage &stage : ArrayRef(found).take_front(choice.stages))
     text += std::string(text.empty() ? " " : ", ") + names[stage.kind];
   if (keptBy(choice.stages))
-    text += " beside its sum";
+    text += " in addition to its sum";
   if (choice.splits)
     text += std::string(text.empty() ? " " : ", ") + std::to_string(split().getParts().size()) + " parts";
   return text;

@@ -245,7 +245,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
       bool isSum = writes && member.role == RowRole::ColumnSum, isStart = writes && member.role == RowRole::ChunkStart;
       if (writes && !isSum && !isStart &&
           (!place || !isInjective(*place, domain.rows, member.role == RowRole::Element ? domain.length : 1)))
-        return refuse(why, "an op writes a place more than once");
+        return refuse(why, "an op writes an element more than once");
       auto [at, isNew] = roots.try_emplace(rootBuffer(operand.get()), Known{wholeBuffer(operand.get()),
                                                                             place ? &*place : nullptr,
                                                                             place.has_value(),
@@ -257,7 +257,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
       Known &known = at->second;
       if (isNew) {
         if (isSum)
-          return refuse(why, "a sum of columns begins with what is there");
+          return refuse(why, "a sum of columns starts from the previous contents of its buffer");
         continue;
       }
       Value view = wholeBuffer(operand.get());
@@ -282,11 +282,11 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
         return refuse(why, "sums of columns are used by the same rows");
       // All threads of a row read it, one writes it: nothing tells the one that the others have read.
       if (writes && member.role == RowRole::Row && !known.isWritten && !isPart)
-        return refuse(why, "a number of a row is overwritten that was there before");
+        return refuse(why, "a value per row that was stored before is overwritten");
       known.isWritten |= writes;
       known.isMixed |= !isSame;
       if (known.isWritten && known.isMixed)
-        return refuse(why, "what a row writes is read from another place");
+        return refuse(why, "elements that a row writes are read at other indices");
     }
   }
   for (auto &[root, known] : roots)

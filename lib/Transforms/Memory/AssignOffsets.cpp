@@ -136,7 +136,7 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
         if (alloc->getParentOfType<scf::ExecuteRegionOp>()) // in registers
           return WalkResult::advance();
         if (alloc->getBlock() != &block)
-          return alloc.emitOpError("lies in a region; scratch is assigned to the function's own block only");
+          return alloc.emitOpError("is in a region; scratch is assigned to the function's own block only");
         FailureOr<int64_t> bytes = sizeInBytes(alloc);
         FailureOr<Operation *> last = lastUser(alloc, block);
         if (failed(bytes) || failed(last))
@@ -147,7 +147,7 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
         if (!callee || callee.isExternal())
           return WalkResult::advance();
         if (op->getBlock() != &block)
-          return op->emitOpError("lies in a region; scratch is assigned to the function's own block only");
+          return op->emitOpError("is in a region; scratch is assigned to the function's own block only");
         if (failed(assign(callee, depth + 1)))
           return WalkResult::interrupt();
         if (scratch[callee] > 0)

@@ -198,7 +198,8 @@ void ActivationsOffload::report(ArrayRef<SavedGroup> groups) {
       ++count;
     }
   remark::passed(device.getLoc(), remark::RemarkOpts::name("activations").category("ppc-offload"))
-      << llvm::formatv("device {0}: {1} of {2} values lie on the host, and {3} of them on the device at a time",
+      << llvm::formatv("device {0}: {1} of {2} saved activations are offloaded to the host, at most {3} of them are on "
+                       "the device at a time",
                        int64_t(device.getAt()), toString(onHost), count, toString(onDevice))
              .str();
 }

@@ -313,8 +313,9 @@ void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayR
 
 void DeviceOffload::report(size_t bucketCount) {
   remark::passed(device.getLoc(), remark::RemarkOpts::name("optimizer").category("ppc-offload"))
-      << llvm::formatv("device {0}: {1} of {2} tensors lie on the host, and are updated in {3} buckets",
-                       int64_t(device.getAt()), toString(all), offloaded.size(), bucketCount)
+      << llvm::formatv(
+             "device {0}: {1} of {2} optimizer tensors are offloaded to the host, and are updated in {3} buckets",
+             int64_t(device.getAt()), toString(all), offloaded.size(), bucketCount)
              .str();
 }
 

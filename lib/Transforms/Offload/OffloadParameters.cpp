@@ -190,7 +190,8 @@ bool ParametersOffload::run() {
     if (isa<StepOp, EvaluateOp>(op))
       addCopies(op.getRegion(0).front());
   remark::passed(device.getLoc(), remark::RemarkOpts::name("parameters").category("ppc-offload"))
-      << llvm::formatv("device {0}: {1} of {2} virtual stages lie on the host, at most {3} of one of them",
+      << llvm::formatv("device {0}: {1} of {2} virtual stages have their parameters offloaded to the host, at most {3} "
+                       "of one of them",
                        int64_t(device.getAt()), toString(onHost), chunks.size(), toString(most))
              .str();
   return true;

@@ -162,7 +162,7 @@ FailureOr<SmallVector<RoutineOp>> splitRoutine(RoutineOp routine, SymbolTable &f
                                                unsigned count) {
   auto code = functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr());
   if (!code)
-    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is no function";
+    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is not a function";
   return RoutineSplitter(routine, code, functions, partOf, count).run();
 }
 

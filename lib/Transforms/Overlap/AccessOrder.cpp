@@ -42,11 +42,10 @@ LogicalResult AccessOrder::verify() const {
         Operation *first = spans[earlier->op].last, *second = spans[later->op].first;
         if (places.at(first) < places.at(second))
           continue;
-        InFlightDiagnostic error = second->emitError("a mistake of the compiler: stands in front of what it stood "
-                                                     "behind, and ")
-                                   << (later->isWrite ? "writes" : "reads") << " what that "
+        InFlightDiagnostic error = second->emitError("compiler fault: has moved before an op that it followed, and ")
+                                   << (later->isWrite ? "writes" : "reads") << " memory that the other "
                                    << (earlier->isWrite ? "writes" : "reads");
-        error.attachNote(first->getLoc()) << "that is this";
+        error.attachNote(first->getLoc()) << "this is the other op";
         return error;
       }
   return success();

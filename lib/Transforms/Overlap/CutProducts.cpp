@@ -282,9 +282,9 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
   /// Why no product is cut.
   static StringRef whyIdle(PlanAttr plan, bool anySum) {
     if (anySum)
-      return plan.rotates() ? "products that take blocks of parameters from rank to rank stay whole (rotate)"
-                            : "no product that is summed over ranks has rows to cut";
-    return "no result of a product is summed over ranks, as with tp above 1";
+      return plan.rotates() ? "ring matmuls (rotate) are not split into chunks"
+                            : "no matmul that is summed over ranks has rows to split";
+    return "no result of a matmul is summed over ranks, as with tp above 1";
   }
 
   /// Collectives and what they take, by estimate.
@@ -352,16 +352,18 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
     auto text = [](double seconds) { return toString(Seconds(seconds)); };
     if (cut.number)
       remark::passed(code.getLoc(), opts)
-          << llvm::formatv("{0}: {1} collectives in pieces beside their products, which leaves {2} of them exposed in "
-                           "place of {3}",
-                           code.getSymName(), cut.number, text(cut.pieces), text(cut.whole))
+          << llvm::formatv(
+                 "{0}: {1} collectives are chunked and overlapped with their matmuls, which leaves {2} of them "
+                 "exposed instead of {3}",
+                 code.getSymName(), cut.number, text(cut.pieces), text(cut.whole))
                  .str();
     if (left.number)
       remark::analysis(code.getLoc(), opts)
-          << llvm::formatv("{0}: {1} collectives whole behind their products, which leaves {2} of them exposed; in "
-                           "pieces {3} would be: the products take {4}, the collectives {5}, and {6} in pieces",
-                           code.getSymName(), left.number, text(left.whole), text(left.pieces), text(left.products),
-                           text(left.collectives), text(left.collectivesInPieces))
+          << llvm::formatv(
+                 "{0}: {1} collectives run unchunked after their matmuls, which leaves {2} of them exposed; {3} "
+                 "would be if chunked: the matmuls take {4}, the collectives {5}, and {6} if chunked",
+                 code.getSymName(), left.number, text(left.whole), text(left.pieces), text(left.products),
+                 text(left.collectives), text(left.collectivesInPieces))
                  .str();
   }
 

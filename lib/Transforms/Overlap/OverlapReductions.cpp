@@ -177,11 +177,12 @@ void DeviceOverlap::chooseBuckets(ArrayRef<const Ready *> parts) {
 void DeviceOverlap::report(ArrayRef<const Ready *> parts, const ReductionBuckets &chosen, Seconds alone) {
   Seconds exposed(std::max(0.0, (chosen.end - end).value));
   remark::passed(update.getLoc(), remark::RemarkOpts::name("reductions").category("ppc-overlap"))
-      << llvm::formatv(
-             "device {0}: {1} gradients are reduced over [{2}] in {3} buckets beside the last micro-batch; of {4} that "
-             "takes at once, {5} are left after it",
-             int64_t(device.getAt()), parts.size(), llvm::join(axisNames(parts.front()->reduction.axes), ", "),
-             chosen.ends.size(), toString(alone), toString(exposed))
+      << llvm::formatv("device {0}: {1} gradients are reduced over [{2}] in {3} buckets, overlapped with the last "
+                       "micro-batch; of {4} "
+                       "for one reduction of all, {5} are left after it",
+                       int64_t(device.getAt()), parts.size(),
+                       llvm::join(axisNames(parts.front()->reduction.axes), ", "), chosen.ends.size(), toString(alone),
+                       toString(exposed))
              .str();
 }
 

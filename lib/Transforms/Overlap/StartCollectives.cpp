@@ -295,7 +295,8 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
       }
       if (own)
         remark::passed(function.getLoc(), remark::RemarkOpts::name("collectives").category("ppc-overlap"))
-            << llvm::formatv("{0}: {1} collectives run beside {2} ops", function.getSymName(), own, work).str();
+            << llvm::formatv("{0}: {1} collectives are overlapped with {2} ops", function.getSymName(), own, work)
+                   .str();
       if (failed(order.verify()))
         return signalPassFailure();
     }

@@ -60,7 +60,7 @@ LogicalResult StepReader::readGroups() {
     for (Attribute name : group.getAxesAttr()) {
       auto axis = axes.find(name);
       if (axis == axes.end())
-        return group.emitOpError() << "is over " << name << ", which the program's grid does not have";
+        return group.emitOpError() << "is over " << name << ", which the program's mesh does not have";
       read.axes.push_back(axis->second);
     }
     if (DenseI64ArrayAttr stages = group.getStagesAttr())
@@ -158,7 +158,7 @@ FailureOr<std::optional<GroupCall>> StepReader::callOf(Operation *op) {
 LogicalResult StepReader::readCode(FlatSymbolRefAttr name, Operation *user, StepRoutine &routine, unsigned depth) {
   auto function = functions.lookup<func::FuncOp>(name.getAttr());
   if (!function || depth > 64)
-    return user->emitOpError() << "runs " << name << ", which is no function of the module or calls itself";
+    return user->emitOpError() << "runs " << name << ", which is not a function of the module or calls itself";
   WalkResult walked = function.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
     if (auto call = dyn_cast<ppcrt::CallOp>(op))
       return readCode(call.getCalleeAttr(), op, routine, depth + 1);

@@ -70,7 +70,7 @@ FailureOr<Site> StepSplitter::siteOf(Operation *op) {
   auto part = op->getAttrOfType<PartAttr>(attr::part);
   if (!stage || !part)
     return op->emitOpError() << "has no " << (stage ? attr::part : attr::stage)
-                             << ", so it has no place in the pipeline";
+                             << ", so it belongs to no pipeline stage";
   if (stage.getInt() < 0 || stage.getInt() >= split.placement.stagesPerCopy())
     return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with "
                              << split.placement.stagesPerCopy() << " stages";
@@ -129,7 +129,7 @@ FailureOr<BufferOp> StepSplitter::inputBuffer(int64_t stage, BlockArgument argum
   auto outer = dyn_cast<BlockArgument>(split.accumulate.getInputs()[argument.getArgNumber()]);
   auto name = outer ? split.step.getArgAttrOfType<StringAttr>(outer.getArgNumber(), attr::input) : StringAttr();
   if (!name)
-    return split.accumulate.emitOpError() << "operand " << argument.getArgNumber() << " is no ppc.input of the step";
+    return split.accumulate.emitOpError() << "operand " << argument.getArgNumber() << " is not a ppc.input of the step";
   BufferFields fields;
   fields.name = name;
   fields.sharding = split.step.getArgAttrOfType<ShardingAttr>(outer.getArgNumber(), attr::sharding);

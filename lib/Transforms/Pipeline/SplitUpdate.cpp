@@ -204,7 +204,7 @@ LogicalResult UpdateSplitter::beginCopies(OpResult value) {
     update.mapping.map(value, update.argument(buffer, value.getType()));
   }
   if (stages.count() < sums.size())
-    return split.accumulate.emitOpError("has copies on one pipeline device");
+    return split.accumulate.emitOpError("has copies on one pipeline rank");
   sitesOf[value] = stages;
   unsummed.insert(value);
   return success();
@@ -404,7 +404,7 @@ LogicalResult UpdateSplitter::addResults() {
         BlockArgument argument = argumentOf(kind, name);
         if (!argument)
           return step.emitOpError() << "result " << number << " updates " << kind << " of " << name
-                                    << ", which is no argument";
+                                    << ", which is not an argument";
         FailureOr<BufferOp> own = split.argumentBuffer(stage, argument);
         if (failed(own))
           return failure();

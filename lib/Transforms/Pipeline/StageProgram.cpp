@@ -158,7 +158,8 @@ FailureOr<BufferOp> StepSplit::argumentBuffer(int64_t device, BlockArgument argu
     role = BufferRole::Scalar;
     fields.name = text(attr::scalar);
   } else {
-    return step.emitOpError() << "argument " << number << " is used in the step but is no input of its micro-batches, "
+    return step.emitOpError() << "argument " << number
+                              << " is used in the step but is not an input of its micro-batches, "
                               << "parameter, state or scalar";
   }
   fields.sharding = step.getArgAttrOfType<ShardingAttr>(number, attr::sharding);

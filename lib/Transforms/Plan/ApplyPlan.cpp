@@ -24,7 +24,7 @@ public:
         return failure();
     for (NamedAttribute entry : plan.getParameters())
       if (!parameters.contains(entry.getName().getValue()))
-        return function.emitOpError() << "the plan cuts parameter '" << entry.getName().getValue()
+        return function.emitOpError() << "the plan shards parameter '" << entry.getName().getValue()
                                       << "', which the model does not have";
     setArgAttrs(function, attr::sharding, [&](unsigned number) { return shardings[number]; });
     if (cutsStorage(plan))
@@ -94,9 +94,9 @@ FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, Ran
       if (isNew)
         own.push_back(axis);
       else if (!plan.getGrid().has(axis) || plan.getGrid().size(axis) > 1) // an axis of one rank cuts nothing
-        return function.emitOpError() << "the plan cuts both dimensions '" << it->second << "' and '" << dim << "' of "
-                                      << describe(number) << " over axis '" << axis.getValue()
-                                      << "': cut one of them over another axis";
+        return function.emitOpError() << "the plan shards both dimensions '" << it->second << "' and '" << dim
+                                      << "' of " << describe(number) << " over axis '" << axis.getValue()
+                                      << "': shard one of them over another axis";
     }
     cut.push_back(ArrayAttr::get(function.getContext(), own));
   }
@@ -105,19 +105,19 @@ FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, Ran
 
 LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, ShardingAttr sharding) {
   if (int64_t(sharding.getDims().size()) != type.getRank())
-    return function.emitOpError() << "the plan cuts " << sharding.getDims().size() << " dimensions of "
+    return function.emitOpError() << "the plan shards " << sharding.getDims().size() << " dimensions of "
                                   << describe(number) << ", which has " << type.getRank();
   auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
   for (auto [dim, axes] : llvm::enumerate(sharding.getDims())) {
     for (StringRef axis : axisNames(axes))
       if (!plan.getGrid().has(axis))
-        return function.emitOpError() << "the plan cuts " << describe(number) << " over axis '" << axis
-                                      << "', which the grid does not have";
+        return function.emitOpError() << "the plan shards " << describe(number) << " over axis '" << axis
+                                      << "', which the mesh does not have";
     int64_t parts = plan.getGrid().product(axes), extent = type.getDimSize(dim);
     if (parts > extent) {
       std::string name = dims ? " ('" + cast<StringAttr>(dims[dim]).str() + "')" : "";
       return function.emitOpError() << "dimension " << dim << name << " of " << describe(number) << " has " << extent
-                                    << " elements and cannot be cut into " << parts
+                                    << " elements and cannot be sharded into " << parts
                                     << " parts: use fewer parallel ranks along it";
     }
   }
@@ -150,7 +150,7 @@ ShardingAttr PlanApplier::cutState(RankedTensorType type, ShardingAttr sharding,
 LogicalResult PlanApplier::shardArgument(unsigned number) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[number]);
   if (!type)
-    return function.emitOpError() << "argument " << number << " is no tensor";
+    return function.emitOpError() << "argument " << number << " is not a tensor";
   auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
   if (name)
     parameters.insert(name.getValue());
@@ -383,7 +383,7 @@ LogicalResult PlanApplier::assignStages() {
   if (first.back() > lastLayer)
     return function.emitOpError() << "the plan's last stage starts at layer " << first.back()
                                   << " but the model's last layer is " << lastLayer
-                                  << " (embedding and head are layers too)";
+                                  << " (the embedding and the LM head are layers too)";
   return success();
 }
 

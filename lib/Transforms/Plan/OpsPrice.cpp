@@ -18,7 +18,7 @@ llvm::Expected<OpsPrice> priceOps(ModuleOp module, StringRef cluster) {
     return llvm::createStringError("the program cannot be read as a chain of layers");
   FailureOr<OpCuts> cuts = readFactors(*program, plan);
   if (failed(cuts))
-    return llvm::createStringError("ops cannot be cut as ppc.factors say");
+    return llvm::createStringError("ops cannot be sharded as specified by ppc.factors");
   llvm::Expected<Cluster> machine = planMachine(cluster, plan.getGrid().deviceCount() * plan.getPipelineDevices());
   if (!machine)
     return machine.takeError();

@@ -102,9 +102,9 @@ LogicalResult PlanBuilder::checkDegrees() {
   int64_t sequence = logicalDimension(module, "sequence");
   if (sequenceParallel && tp > 1 && !sequence)
     return module.emitError(
-        "no argument has a dimension called \"sequence\" in ppc.dims, which sequence parallelism cuts");
+        "no argument has a dimension called \"sequence\" in ppc.dims, which sequence parallelism shards");
   if (sequenceParallel && tensorColumns() > sequence && tp > 1)
-    return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp "
+    return module.emitError() << "sequence parallelism cannot shard sequences of " << sequence << " tokens over tp "
                               << tp;
   if (failed(checkTensorAxes(sequence)) || failed(checkContext(sequence)) || failed(checkSlices(sequence)))
     return failure();
@@ -116,13 +116,13 @@ LogicalResult PlanBuilder::checkTensorAxes(int64_t sequence) {
     return success();
   int64_t hidden = logicalDimension(module, "hidden");
   if (tpRows > 1 && !hidden)
-    return module.emitError("no argument has a dimension called \"hidden\" in ppc.dims, which rows of tp cut");
+    return module.emitError("no argument has a dimension called \"hidden\" in ppc.dims, which rows of tp shard");
   if (tpDepth > 1 && !sequence)
-    return module.emitError("no argument has a dimension called \"sequence\" in ppc.dims, which depth of tp cuts");
+    return module.emitError("no argument has a dimension called \"sequence\" in ppc.dims, which depth of tp shards");
   if (llvm::Error error = verifyTensorAxes(*this, std::max<int64_t>(hidden, 1), sequence))
     return module.emitError() << llvm::toString(std::move(error));
   if (sequenceParallel && tensorColumns() == 1)
-    return module.emitError() << "sequence parallelism cuts sequences over the columns of tp, and tp " << tp
+    return module.emitError() << "sequence parallelism shards sequences over the columns of tp, and tp " << tp
                               << " of tp_rows " << tpRows << " has one: leave sp out, or use fewer rows";
   int64_t heads = logicalDimension(module, "kv_heads"),
           each = std::max<int64_t>(logicalDimension(module, "head_group"), 1);
@@ -144,7 +144,7 @@ LogicalResult PlanBuilder::checkShardGroup() {
     return checkStateGroups();
   if (shardGroup < 0 || !zero)
     return module.emitError() << "shard-group is " << shardGroup
-                              << (zero ? ", expected at least 1" : ", and zero 0 cuts no state: use zero 1, 2 or 3");
+                              << (zero ? ", expected at least 1" : ", and zero 0 shards no state: use zero 1, 2 or 3");
   int64_t together = ranksTogether();
   if (dataRanks() % shardGroup || shardGroup % together)
     return module.emitError() << "shard-group " << shardGroup << " must divide the " << dataRanks()
@@ -172,11 +172,11 @@ LogicalResult PlanBuilder::checkExperts() {
   if (!experts)
     return module.emitError() << "ep is " << ep << ", but no argument has a dimension called \"experts\" in ppc.dims";
   if (experts % ep)
-    return module.emitError() << "expert parallelism cannot cut " << experts << " experts evenly over ep " << ep
+    return module.emitError() << "expert parallelism cannot shard " << experts << " experts evenly over ep " << ep
                               << ": it must divide them";
   if (ep % tp)
-    return module.emitError() << "ep " << ep << " is no multiple of tp " << tp
-                              << ": experts are cut over all tensor-parallel ranks first";
+    return module.emitError() << "ep " << ep << " is not a multiple of tp " << tp
+                              << ": experts are sharded over all tensor-parallel ranks first";
   if (dp % expertBatches())
     return module.emitError() << "ep " << ep << " needs experts on " << expertRanks()
                               << " data-parallel ranks (ep / tp): it must divide dp " << dp << " or cp " << cp
@@ -190,14 +190,14 @@ LogicalResult PlanBuilder::checkContext(int64_t sequence) {
     return success();
   if (!sequence)
     return module.emitError(
-        "no argument has a dimension called \"sequence\" in ppc.dims, which context parallelism cuts");
+        "no argument has a dimension called \"sequence\" in ppc.dims, which context parallelism shards");
   if (sequence % cp)
-    return module.emitError() << "context parallelism cannot cut sequences of " << sequence << " tokens evenly over cp "
-                              << cp << ": it must divide them";
+    return module.emitError() << "context parallelism cannot shard sequences of " << sequence
+                              << " tokens evenly over cp " << cp << ": it must divide them";
   if (sequenceParallel && sequence / cp % tensorColumns())
-    return module.emitError() << "sequence parallelism cannot cut the " << sequence / cp
+    return module.emitError() << "sequence parallelism cannot shard the " << sequence / cp
                               << " tokens of a sequence on each of cp " << cp << " ranks evenly over tp "
-                              << tensorColumns() << ": leave one of the two out, or use degrees whose product divides "
+                              << tensorColumns() << ": leave one of the two out, or use degrees that together divide "
                               << sequence;
   if (!llvm::is_contained(target.contexts, contextKind))
     return module.emitError() << "programs of target " << target.name << " do not have context "
@@ -224,11 +224,11 @@ LogicalResult PlanBuilder::checkSlices(int64_t sequence) {
   if (slices == 1)
     return success();
   if (!sequence || sequence % slices)
-    return module.emitError() << "schedule " << schedule << " cannot cut sequences of " << sequence << " tokens into "
+    return module.emitError() << "schedule " << schedule << " cannot split sequences of " << sequence << " tokens into "
                               << slices << " slices: use sequences that " << slices << " divides, or another schedule";
   if (int64_t each = sequence / slices; sequenceParallel && tensorColumns() > each && tp > 1)
-    return module.emitError() << "sequence parallelism cannot cut the " << each << " tokens of a slice under schedule "
-                              << schedule << " over tp " << tp;
+    return module.emitError() << "sequence parallelism cannot shard the " << each
+                              << " tokens of a slice under schedule " << schedule << " over tp " << tp;
   return refuseQueues("schedule " + schedule);
 }
 
@@ -264,7 +264,7 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   if (!batch)
     return module.emitError("no argument has a dimension called \"batch\" in ppc.dims");
   if (batch % (dp * microBatch))
-    return module.emitError() << "global batch of " << batch << " sequences is no multiple of dp " << dp
+    return module.emitError() << "global batch of " << batch << " sequences is not a multiple of dp " << dp
                               << " x micro-batch " << microBatch << " = " << dp * microBatch;
   FailureOr<SmallVector<LayerCost>> layers = layerCosts();
   if (failed(layers))
@@ -279,8 +279,8 @@ FailureOr<PlanAttr> PlanBuilder::build() {
 
   PresetModel model{logicalDimension(module, "kv_heads"), logicalDimension(module, "head_group"),
                     std::max<int64_t>(layers->size(), 2) - 2, batch, logicalDimension(module, "experts")};
-  PlanAttr plan =
-      planAttr(expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
+  PlanAttr plan = planAttr(
+      expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
   if (!plan || failed(checkTensorNames(plan)))
     return failure();
   return plan;
@@ -314,8 +314,8 @@ LogicalResult PlanBuilder::checkTensorNames(PlanAttr plan) {
       text += (text.empty() ? "'" : ", '") + name.str() + "'";
     return names.size() > 4 ? text + " and others" : text;
   };
-  return module.emitError() << "tp " << tp << " cuts none of the parameters " << list(whole.getArrayRef())
-                            << ": it cuts dimensions that ppc.dims calls \"ffn\", \"kv_heads\", \"head_group\", "
+  return module.emitError() << "tp " << tp << " shards none of the parameters " << list(whole.getArrayRef())
+                            << ": it shards dimensions that ppc.dims calls \"ffn\", \"kv_heads\", \"head_group\", "
                                "\"experts\" or \"vocab\", and theirs are called "
                             << list(names.getArrayRef())
                             << "; name them so, or say in a plan file over which axes they are cut";
@@ -328,7 +328,7 @@ LogicalResult checkBatch(ModuleOp module, PlanAttr plan) {
   auto axes = plan.getDimensions().getAs<ArrayAttr>("batch");
   int64_t parts = axes ? plan.getGrid().product(axes) : 1;
   if (batch % (parts * plan.getMicroBatches()))
-    return module.emitError() << "global batch of " << batch << " sequences cannot be cut into "
+    return module.emitError() << "global batch of " << batch << " sequences cannot be split into "
                               << plan.getMicroBatches() << " micro-batches for " << parts
                               << " data-parallel ranks: it must be a multiple of " << parts * plan.getMicroBatches();
   return success();

@@ -84,7 +84,7 @@ llvm::Error PricePlanPass::predictOps() {
   if (!price)
     return price.takeError();
   std::string axes = axesText(price->plan.axes);
-  predict(toString(price->plan.layout) + (axes.empty() ? "" : ", " + axes) + ", ops cut by themselves", price->machine,
+  predict(toString(price->plan.layout) + (axes.empty() ? "" : ", " + axes) + ", op-level sharding", price->machine,
           price->plan.cost);
   return llvm::Error::success();
 }

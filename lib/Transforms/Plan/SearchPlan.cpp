@@ -130,7 +130,7 @@ FailureOr<bool> SearchPlanPass::isPlannedByOp() {
     reason += (reason.empty() ? "" : "; ") + llvm::toString(job.takeError());
   if (!reason.empty())
     remark::missed(getOperation().getLoc(), remarkOpts("search"))
-        << remark::reason("{0}", "no transformer, so that every op is cut by itself: " + reason);
+        << remark::reason("{0}", "the model is not a transformer, so the plan uses op-level sharding: " + reason);
   return !reason.empty();
 }
 

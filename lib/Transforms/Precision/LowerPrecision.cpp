@@ -146,7 +146,7 @@ struct LowerPrecisionPass : impl::LowerPrecisionPassBase<LowerPrecisionPass> {
       PrecisionLowering lowering(function);
       lowering.run();
       remark::passed(function.getLoc(), remark::RemarkOpts::name("precision").category("ppc-precision"))
-          << remark::reason("{0} products read {1}, {2} values rounded to it", lowering.products, precision.getValue(),
+          << remark::reason("{0} matmuls read {1}, {2} values rounded to it", lowering.products, precision.getValue(),
                             lowering.roundings);
     }
     module->setAttr(attr::precision, StringAttr::get(&getContext(), precision));

@@ -107,8 +107,8 @@ private:
     remark::RemarkOpts options = remark::RemarkOpts::name("recompute").category("ppc-recompute");
     if (chosen.saved < save[stage])
       remark::missed(getOperation().getLoc(), options)
-          << remark::reason("stage {0} is to keep {1} bytes less per micro-batch; computing all it can again saves {2}",
-                            stage, save[stage], chosen.saved);
+          << remark::reason("stage {0} must save {1} bytes less per micro-batch; full recomputation frees {2}", stage,
+                            save[stage], chosen.saved);
     if (!chosen.saved)
       return;
     std::string distance = chosen.isLeast ? "; nothing else that saves as much takes less time"
@@ -116,7 +116,7 @@ private:
                                                           100 * chosen.bound / std::max(chosen.cost, 1.0))
                                                 .str();
     remark::passed(getOperation().getLoc(), options)
-        << llvm::formatv("stage {0} computes the results of {1} ops again and keeps {2} bytes less per micro-batch{3}",
+        << llvm::formatv("stage {0} recomputes the results of {1} ops and saves {2} bytes less per micro-batch{3}",
                          stage, ops, chosen.saved, distance)
                .str();
   }

@@ -128,7 +128,7 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
     if (!unseen.empty()) {
       getOperation().emitError()
           << "the plan recomputes " << unseen.front().second << " of layers " << unseen.front().first
-          << ", where forward has no such op: give the name of an op, or its place among those of its name, "
+          << ", where forward has no such op: give the name of an op, or its index among ops of its name, "
              "from 0";
       return signalPassFailure();
     }

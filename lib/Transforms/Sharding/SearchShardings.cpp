@@ -65,7 +65,7 @@ FailureOr<int64_t> SearchShardingsPass::countMicroBatches(const ProgramChain &pr
   if (program.model.batchDimensions.empty())
     return 1;
   if (batch % (dp * microBatch))
-    return program.function->emitOpError() << "global batch of " << batch << " sequences is no multiple of dp "
+    return program.function->emitOpError() << "global batch of " << batch << " sequences is not a multiple of dp "
                                            << dp.getValue() << " times micro-batch " << microBatch.getValue();
   return batch / (dp * microBatch);
 }

@@ -140,7 +140,7 @@ LogicalResult ShardingPropagation::readMicroBatches() {
       AxisList axes = closed.contains(operand) ? dims(operand)[0] : AxisList();
       int64_t size = tensorType(argument).getDimSize(0);
       if (size % product(axes, grid)) {
-        function.emitError() << "a micro-batch of " << size << " rows cannot be cut evenly " << product(axes, grid)
+        function.emitError() << "a micro-batch of " << size << " rows cannot be sharded evenly " << product(axes, grid)
                              << " ways over " << toArrayAttr(function.getContext(), axes);
         return WalkResult::interrupt();
       }

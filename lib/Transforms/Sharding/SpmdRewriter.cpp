@@ -101,13 +101,13 @@ LogicalResult SpmdRewriter::check(Operation *op) {
     if (isAlone && isLinear && !found.isPartial())
       continue; // it is what the pending operand is multiplied with
     if (isa<YieldOp>(op) ? !sameAxes(found.getPartialAxes(), needed.getPartialAxes()) : found.isPartial() && !isLinear)
-      return op->emitOpError() << "cannot use operand " << number << ", which is pending: " << found
+      return op->emitOpError() << "cannot use operand " << number << ", which is partial: " << found
                                << ": run ppc-insert-reshards first";
     if (isLinear && flowing && isAlone)
-      return op->emitOpError() << "multiplies values that are both pending, " << *flowing << " and " << found
+      return op->emitOpError() << "multiplies two partial values, " << *flowing << " and " << found
                                << ": run ppc-insert-reshards first";
     if (isLinear && flowing && !sameAxes(flowing->getPartialAxes(), found.getPartialAxes()))
-      return op->emitOpError() << "adds values that are pending over different axes, " << *flowing << " and " << found
+      return op->emitOpError() << "adds values that are partial over different axes, " << *flowing << " and " << found
                                << ": run ppc-insert-reshards first";
     if (isLinear)
       flowing = found;
@@ -211,7 +211,7 @@ LogicalResult SpmdRewriter::rewriteOperation(Operation *op) {
     if (auto interface = dyn_cast<ShardingRuleOpInterface>(op))
       took[factor] = interface.setFactorBlock(factor, BlockAttr::get(op->getContext(), list, size));
     if (rule.factors[factor].positional && !took[factor])
-      return op->emitOpError() << "depends on the place along its loop '" << rule.factors[factor].name
+      return op->emitOpError() << "depends on the index along its loop '" << rule.factors[factor].name
                                << "' and cannot be told its block of it";
     bool isReduced = llvm::any_of(
         rule.results, [&, factor = factor](auto &result) { return !ShardingRule::contains(result, factor); });

@@ -78,7 +78,7 @@ func.func @reshard_c1(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @mask_padding_c1(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.mask_padding' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  // expected-error @below {{'ppc.mask_padding' op dim 2 is not a dimension of 'tensor<4x8xf32>'}}
   %0 = ppc.mask_padding %x dim 2 block <[tp], 15> : tensor<4x8xf32>
   return
 }
@@ -118,7 +118,7 @@ func.func @all_gather_c1_axes(%x: tensor<3x8xf32>) {
 // -----
 
 func.func @all_gather_c1_dim(%x: tensor<3x8xf32>) {
-  // expected-error @below {{'ppc.all_gather' op dim 2 is no dimension of 'tensor<5x8xf32>'}}
+  // expected-error @below {{'ppc.all_gather' op dim 2 is not a dimension of 'tensor<5x8xf32>'}}
   %0 = ppc.all_gather %x dim 2 over ["tp"] : tensor<3x8xf32> to tensor<5x8xf32>
   return
 }
@@ -127,7 +127,7 @@ func.func @all_gather_c1_dim(%x: tensor<3x8xf32>) {
 
 // Blocks of 4 elements: 9 = 4 + 4 + 1 over 3 devices have 3 each, 5 over 2 devices have 3.
 func.func @all_gather_c2(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.all_gather' op 'tensor<4x8xf32>' is no block of 'tensor<5x8xf32>' along dimension 0}}
+  // expected-error @below {{'ppc.all_gather' op 'tensor<4x8xf32>' is not a block of 'tensor<5x8xf32>' along dimension 0}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<4x8xf32> to tensor<5x8xf32>
   return
 }
@@ -143,7 +143,7 @@ func.func @all_gather_c2_empty(%x: tensor<1x8xf32>) {
 // -----
 
 func.func @all_gather_c3_use(%x: tensor<2x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @below {{'ppc.all_gather' op cannot go round: expected blocks of one size, and a product as its only use}}
+  // expected-error @below {{'ppc.all_gather' op cannot be a ring exchange: expected blocks of one size, and a matmul as its only use}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] rotated : tensor<2x8xf32> to tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
@@ -169,7 +169,7 @@ func.func @all_gather_c3_batch(%x: tensor<2x8xf32>, %y: tensor<4x8xf32>) -> tens
 // -----
 
 func.func @all_gather_c2_others(%x: tensor<3x8xf32>) {
-  // expected-error @below {{'ppc.all_gather' op 'tensor<3x8xf32>' is no block of 'tensor<5x9xf32>' along dimension 0}}
+  // expected-error @below {{'ppc.all_gather' op 'tensor<3x8xf32>' is not a block of 'tensor<5x9xf32>' along dimension 0}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<3x8xf32> to tensor<5x9xf32>
   return
 }
@@ -185,7 +185,7 @@ func.func @reduce_scatter_c1(%x: tensor<5x8xf32>) {
 // -----
 
 func.func @reduce_scatter_c2(%x: tensor<5x8xf32>) {
-  // expected-error @below {{'ppc.reduce_scatter' op 'tensor<4x8xf32>' is no block of 'tensor<5x8xf32>' along dimension 0}}
+  // expected-error @below {{'ppc.reduce_scatter' op 'tensor<4x8xf32>' is not a block of 'tensor<5x8xf32>' along dimension 0}}
   %0 = ppc.reduce_scatter %x dim 0 over ["tp"] <sum> : tensor<5x8xf32> to tensor<4x8xf32>
   return
 }
@@ -217,7 +217,7 @@ func.func @all_to_all_c1_same(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @all_to_all_c1_dim(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.all_to_all' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  // expected-error @below {{'ppc.all_to_all' op dim 2 is not a dimension of 'tensor<4x8xf32>'}}
   %0 = ppc.all_to_all %x split 0 concat 2 over ["tp"] : tensor<4x8xf32> to tensor<2x16xf32>
   return
 }
@@ -233,7 +233,7 @@ func.func @all_to_all_c2(%x: tensor<5x8xf32>) {
 // -----
 
 func.func @local_slice_c1(%x: tensor<5x8xf32>) {
-  // expected-error @below {{'ppc.local_slice' op dim 3 is no dimension of 'tensor<5x8xf32>'}}
+  // expected-error @below {{'ppc.local_slice' op dim 3 is not a dimension of 'tensor<5x8xf32>'}}
   %0 = ppc.local_slice %x dim 3 over ["tp"] : tensor<5x8xf32> to tensor<3x8xf32>
   return
 }
@@ -241,7 +241,7 @@ func.func @local_slice_c1(%x: tensor<5x8xf32>) {
 // -----
 
 func.func @local_slice_c2(%x: tensor<5x8xf32>) {
-  // expected-error @below {{'ppc.local_slice' op 'tensor<4x8xf32>' is no block of 'tensor<5x8xf32>' along dimension 0}}
+  // expected-error @below {{'ppc.local_slice' op 'tensor<4x8xf32>' is not a block of 'tensor<5x8xf32>' along dimension 0}}
   %0 = ppc.local_slice %x dim 0 over ["tp"] : tensor<5x8xf32> to tensor<4x8xf32>
   return
 }
@@ -298,7 +298,7 @@ func.func @local_slice_c2(%x: tensor<5x8xf32>) {
 
 // -----
 
-// expected-error @below {{dimension "batch" is cut over axis "tp", which the grid does not have}}
+// expected-error @below {{dimension "batch" is sharded over axis "tp", which the mesh does not have}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {batch = ["tp"]}, parameters = {}>} : () -> ()
 
 // -----
@@ -341,7 +341,7 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // -----
 
-// expected-error @below {{dimension "sequence" of activations is cut over axis "tp", which the grid does not have}}
+// expected-error @below {{dimension "sequence" of activations is sharded over axis "tp", which the mesh does not have}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, activations = {sequence = ["tp"]}>} : () -> ()
 
 // -----
@@ -351,12 +351,12 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // -----
 
-// expected-error @below {{the update is cut over axis "tp", which the grid does not have}}
+// expected-error @below {{the update is sharded over axis "tp", which the mesh does not have}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["tp"]>} : () -> ()
 
 // -----
 
-// expected-error @below {{gradients are cut over ["dp"], expected the first axes of the update}}
+// expected-error @below {{gradients are sharded over ["dp"], expected the first axes of the update}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, gradients = ["dp"]>} : () -> ()
 
 // -----
@@ -371,7 +371,7 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // -----
 
-// expected-error @below {{storage is cut over ["dp"], expected the first axes of the update}}
+// expected-error @below {{storage is sharded over ["dp"], expected the first axes of the update}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2, ep = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["ep", "dp"], gradients = ["ep"], storage = ["dp"]>} : () -> ()
 
 // -----
@@ -381,10 +381,10 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // -----
 
-// expected-error @below {{grid axis "pp" has the role stage: pipeline devices are what a plan's stages say}}
+// expected-error @below {{grid axis "pp" has the role stage: a plan specifies pipeline stages by 'stages'}}
 "test.op"() {plan = #ppc.plan<grid = <pp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}>} : () -> ()
 
 // -----
 
-// expected-error @below {{unknown role 'columns' of a grid axis, expected data, tensor, context, expert, replica or stage}}
+// expected-error @below {{unknown role 'columns' of a mesh axis, expected data, tensor, context, expert, replica or stage}}
 "test.op"() {grid = #ppc.grid<dp = 2 : columns>} : () -> ()

@@ -58,7 +58,7 @@ func.func @matmul_c2(%a: tensor<4x5xf32>, %b: tensor<5xf32>) {
 // -----
 
 func.func @matmul_c3(%a: tensor<4x5xf32>, %b: tensor<6x3xf32>) {
-  // expected-error @below {{'ppc.matmul' op letter 'k' of spec "mk,kn->mn" is 5 in one tensor and 6 in 'rhs'}}
+  // expected-error @below {{'ppc.matmul' op index 'k' of spec "mk,kn->mn" is 5 in one tensor and 6 in 'rhs'}}
   %0 = ppc.matmul "mk,kn->mn" %a, %b : (tensor<4x5xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>
   return
 }
@@ -66,7 +66,7 @@ func.func @matmul_c3(%a: tensor<4x5xf32>, %b: tensor<6x3xf32>) {
 // -----
 
 func.func @matmul_c4_result(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
-  // expected-error @below {{'ppc.matmul' op letter 'z' of the result is in no operand of spec "mk,kn->mnz"}}
+  // expected-error @below {{'ppc.matmul' op index 'z' of the result is in no operand of spec "mk,kn->mnz"}}
   %0 = ppc.matmul "mk,kn->mnz" %a, %b : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3x2xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @matmul_c4_result(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
 // -----
 
 func.func @matmul_c4_operand(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
-  // expected-error @below {{'ppc.matmul' op letter 'm' of spec "mk,kn->n" is in one operand only and not in the result: reduce that operand first}}
+  // expected-error @below {{'ppc.matmul' op index 'm' of spec "mk,kn->n" is in one operand only and not in the result: reduce that operand first}}
   %0 = ppc.matmul "mk,kn->n" %a, %b : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<3xf32>
   return
 }
@@ -338,7 +338,7 @@ func.func @layer_norm_weight_gradient_c1(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @split_c1(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.split' op dim is 2, which is no dimension of 'tensor<4x8xf32>'}}
+  // expected-error @below {{'ppc.split' op dim is 2, which is not a dimension of 'tensor<4x8xf32>'}}
   %0 = ppc.split %x dim 2 : tensor<4x8xf32> to tensor<4x8xf32>
   return
 }
@@ -362,7 +362,7 @@ func.func @split_c2_sum(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @split_c3(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.split' op a part of 5 elements along dimension 1 is no part of 2 equal runs}}
+  // expected-error @below {{'ppc.split' op a part of 5 elements along dimension 1 cannot be split into 2 equal runs}}
   %0:2 = ppc.split %x dim 1 runs 2 : tensor<4x8xf32> to tensor<4x5xf32>, tensor<4x3xf32>
   return
 }
@@ -370,7 +370,7 @@ func.func @split_c3(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @concat_c3(%x: tensor<4x5xf32>, %y: tensor<4x3xf32>) {
-  // expected-error @below {{'ppc.concat' op a part of 5 elements along dimension 1 is no part of 2 equal runs}}
+  // expected-error @below {{'ppc.concat' op a part of 5 elements along dimension 1 cannot be split into 2 equal runs}}
   %0 = ppc.concat %x, %y dim 1 runs 2 : tensor<4x5xf32>, tensor<4x3xf32> to tensor<4x8xf32>
   return
 }
@@ -386,7 +386,7 @@ func.func @split_c2_none(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @concat_c1(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.concat' op dim is -1, which is no dimension of 'tensor<4x8xf32>'}}
+  // expected-error @below {{'ppc.concat' op dim is -1, which is not a dimension of 'tensor<4x8xf32>'}}
   %0 = ppc.concat %x dim -1 : tensor<4x8xf32> to tensor<4x8xf32>
   return
 }
@@ -466,7 +466,7 @@ func.func @rotary_c3(%x: tensor<2x4x6xf32>) {
 // -----
 
 func.func @transpose_c1(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'ppc.transpose' op [0, 0] is no permutation of 2 dimensions}}
+  // expected-error @below {{'ppc.transpose' op [0, 0] is not a permutation of 2 dimensions}}
   %0 = ppc.transpose %x by [0, 0] : tensor<4x8xf32> to tensor<4x4xf32>
   return
 }

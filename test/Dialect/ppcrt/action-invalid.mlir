@@ -9,7 +9,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
     ppcrt.buffer @wide accumulator : memref<8xf32>
     ppcrt.routine @update update code @code reads [] writes [@w]
     ppcrt.step {
-      // expected-error @below {{is no action, and nothing else is in a ppcrt.step}}
+      // expected-error @below {{is not an action: only actions are allowed in a ppcrt.step}}
       %0 = arith.constant 1 : i64
     }
   }
@@ -26,7 +26,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
     ppcrt.buffer @wide accumulator : memref<8xf32>
     ppcrt.routine @update update code @code reads [] writes [@w]
     ppcrt.evaluate {
-      // expected-error @below {{is no action, and nothing else is in a ppcrt.evaluate}}
+      // expected-error @below {{is not an action: only actions are allowed in a ppcrt.evaluate}}
       %0 = arith.constant 1 : i64
     }
   }

@@ -59,7 +59,7 @@ ppcrt.program @train grid <pp = 1> micro_batches 2 {
   ppcrt.device @device0 at 0 {
     ppcrt.stream @compute
     ppcrt.step {
-      // expected-error @below {{runs @forward, which is no routine of its device}}
+      // expected-error @below {{runs @forward, which is not a routine of its device}}
       %0 = ppcrt.run @forward micro_batch 0 on @compute
     }
   }

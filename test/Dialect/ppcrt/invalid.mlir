@@ -74,7 +74,7 @@ func.func @epilogue_gemm_c2(%a: memref<8x8xf32>, %c: memref<8x8xbf16>) {
 // -----
 
 func.func @epilogue_gemm_c2_bias(%a: memref<8x8xbf16>, %b: memref<8xf32>) {
-  // expected-error @below {{has a bias of 'memref<8xf32>' beside results of 'bf16'}}
+  // expected-error @below {{has a bias of 'memref<8xf32>' with results of 'bf16'}}
   ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) bias(%b : memref<8xf32>) outs(%a : memref<8x8xbf16>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1]
   return
 }
@@ -82,7 +82,7 @@ func.func @epilogue_gemm_c2_bias(%a: memref<8x8xbf16>, %b: memref<8xf32>) {
 // -----
 
 func.func @epilogue_gemm_c3(%a: memref<8x8xbf16>) {
-  // expected-error @below {{has 2 destinations and no place of the derivative, which none does not go with}}
+  // expected-error @below {{has 2 destinations and no operand `at` of the derivative, which none does not allow}}
   ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) outs(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1]
   return
 }
@@ -90,7 +90,7 @@ func.func @epilogue_gemm_c3(%a: memref<8x8xbf16>) {
 // -----
 
 func.func @epilogue_gemm_c3_at(%a: memref<8x8xbf16>) {
-  // expected-error @below {{has 1 destinations and no place of the derivative, which gelu_gradient does not go with}}
+  // expected-error @below {{has 1 destinations and no operand `at` of the derivative, which gelu_gradient does not allow}}
   ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) outs(%a : memref<8x8xbf16>) activation gelu_gradient sizes [8, 8, 8] strides [8, 1, 8, 1]
   return
 }
@@ -98,7 +98,7 @@ func.func @epilogue_gemm_c3_at(%a: memref<8x8xbf16>) {
 // -----
 
 func.func @epilogue_gemm_c3_bias(%a: memref<8x8xf32>, %b: memref<8xf32>) {
-  // expected-error @below {{has a bias beside the place of a derivative}}
+  // expected-error @below {{has both a bias and an operand `at` of a derivative}}
   ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) bias(%b : memref<8xf32>) at(%a : memref<8x8xf32>) outs(%a : memref<8x8xf32>) activation gelu_gradient sizes [8, 8, 8] strides [8, 1, 8, 1]
   return
 }
@@ -157,7 +157,7 @@ func.func @all_to_all_c3(%a: memref<6xf32>) {
 // -----
 
 func.func @call_c1(%a: memref<4xf32>) {
-  // expected-error @below {{calls @nothing, which is no function of the module}}
+  // expected-error @below {{calls @nothing, which is not a function of the module}}
   ppcrt.call @nothing(%a) : memref<4xf32>
   return
 }
@@ -383,7 +383,7 @@ module @kernels {
   func.func private @k(memref<4xf32>, index)
 }
 func.func @launch_c2(%x: memref<4xf32>, %n: index) {
-  // expected-error @below {{reads or writes operand 1, which is no memref}}
+  // expected-error @below {{reads or writes operand 1, which is not a memref}}
   ppcrt.launch @kernels::@k blocks 1 threads 32 (%x, %n) reads [0] writes [1] : memref<4xf32>, index
   return
 }

@@ -4,7 +4,7 @@
 // buffer_c7
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
-    // expected-error @below {{has places but no slots}}
+    // expected-error @below {{has slot indices but no slots}}
     ppcrt.buffer @b accumulator : memref<4xf32> places [0, 0]
   }
 }
@@ -14,7 +14,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
 // buffer_c7: count
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
-    // expected-error @below {{has places of 3 micro-batches of 2}}
+    // expected-error @below {{has slot indices of 3 micro-batches of 2}}
     ppcrt.buffer @b saved : memref<4xf32> slots 2 places [0, 1, 0]
   }
 }
@@ -46,7 +46,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
     // expected-note @below {{the other buffer}}
     ppcrt.buffer @a saved : memref<4xf32> slots 2
-    // expected-error @below {{shares @a, but not both say places}}
+    // expected-error @below {{shares @a, but only one of them has slot indices}}
     ppcrt.buffer @b saved : memref<4xf32> slots 2 places [0, 1] shares @a
   }
 }

@@ -67,7 +67,7 @@ ppcrt.program @p grid <dp = 1> micro_batches 1 {
 // -----
 
 // program_c3: count
-// expected-error @below {{has 0 devices, its grid 1}}
+// expected-error @below {{has 0 devices, its mesh 1}}
 ppcrt.program @p grid <pp = 1> micro_batches 1 {
 }
 
@@ -93,7 +93,7 @@ ppcrt.program @p grid <pp = 1> micro_batches 1 {
 // device_c1
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
-    // expected-error @below {{is no part of a device}}
+    // expected-error @below {{is not allowed in a device}}
     func.func private @f()
   }
 }
@@ -145,7 +145,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
 // buffer_c1: no state
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
-    // expected-error @below {{is no state of an optimizer}}
+    // expected-error @below {{is not optimizer state}}
     ppcrt.buffer @b parameter "w" state "m" : memref<4xf32>
   }
 }
@@ -235,7 +235,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
 // buffer_c5: block
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
-    // expected-error @below {{is no block of}}
+    // expected-error @below {{is not a block of}}
     ppcrt.buffer @b parameter "w" : memref<4xf32> of tensor<4xf32> sharding <[{dp}]>
   }
 }
@@ -272,7 +272,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
     ppcrt.buffer @a accumulator : memref<4xf32>
     ppcrt.buffer @h saved : memref<4xf32> slots 1
     ppcrt.buffer @s scratch : memref<64xi8>
-    // expected-error @below {{is bound to @x, which is no buffer of its device}}
+    // expected-error @below {{is bound to @x, which is not a buffer of its device}}
     ppcrt.routine @r forward code @code reads [@x] writes []
   }
 }
@@ -401,7 +401,7 @@ ppcrt.program @train grid <pp = 2> micro_batches 2 {
     ppcrt.routine @use forward code @code reads [@x] writes []
     ppcrt.routine @other backward code @code reads [] writes []
   }
-  // expected-error @below {{goes to @device1::@y, which is no buffer of a device}}
+  // expected-error @below {{goes to @device1::@y, which is not a buffer of a device}}
   ppcrt.message @m from @device0::@h after @forward to @device1::@y before @use
 }
 func.func private @code()
@@ -482,7 +482,7 @@ ppcrt.program @train grid <pp = 2> micro_batches 2 {
     ppcrt.routine @use forward code @code reads [@x] writes []
     ppcrt.routine @other backward code @code reads [] writes []
   }
-  // expected-error @below {{goes with @update, which is no routine of micro-batches there}}
+  // expected-error @below {{goes with @update, which is not a routine of micro-batches there}}
   ppcrt.message @m from @device0::@h after @update to @device1::@x before @use
 }
 func.func private @code()

@@ -2,7 +2,7 @@
 // RUN: not ppc-opt %s --split-input-file --ppc-slice-sequence=count=-1 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: error: count is -1, expected at least 1
 
-// expected-error @below {{must have one block, the loss, to be cut into slices of its sequences}}
+// expected-error @below {{must have one block, the loss, to be split into slices of its sequences}}
 func.func private @f(tensor<4xf32>) -> tensor<f32>
 
 // -----
@@ -15,7 +15,7 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
 
 // -----
 
-// expected-error @below {{input "x" has sequences of 5 tokens, which cannot be cut into 2 slices: use sequences that 2 divides, or another schedule}}
+// expected-error @below {{input "x" has sequences of 5 tokens, which cannot be split into 2 slices: use sequences that 2 divides, or another schedule}}
 func.func @f(%x: tensor<2x5xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
   %s = ppc.reduce <sum> %x dims [0, 1] : tensor<2x5xf32> to tensor<f32>
   return %s : tensor<f32>
@@ -33,7 +33,7 @@ func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequenc
 // -----
 
 func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
-  // expected-error @below {{cannot run in slices of the sequence: what it combines over the sequence is no sum}}
+  // expected-error @below {{cannot run in slices of the sequence: it combines values over the sequence other than by a sum}}
   %y = ppc.log_sum_exp %x : tensor<2x4xf32> to tensor<2xf32>
   %s = ppc.reduce <sum> %y dims [0] : tensor<2xf32> to tensor<f32>
   return %s : tensor<f32>
@@ -43,7 +43,7 @@ func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequenc
 
 func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence", "a", "b", "c"]}) -> tensor<f32> {
   %k = ppc.reshape %x : tensor<2x4x1x1x2xf32> to tensor<2x4x1x2xf32>
-  // expected-error @below {{cannot run in slices of the sequence: a slice would read what comes behind it: only causal attention can}}
+  // expected-error @below {{cannot run in slices of the sequence: a slice would read positions after it: only causal attention can be split into slices}}
   %out, %lse = ppc.attention %x, %k, %k scale 1.0 : tensor<2x4x1x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32> -> tensor<2x4x1x1x2xf32>, tensor<2x4x1x1xf32>
   %s = ppc.reduce <sum> %lse dims [0, 1, 2, 3] : tensor<2x4x1x1xf32> to tensor<f32>
   return %s : tensor<f32>
@@ -91,7 +91,7 @@ func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "s
 
 func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
   %r = ppc.reduce <sum> %x dims [1] : tensor<2x4xf32> to tensor<2xf32>
-  // expected-error @below {{cannot run in slices of the sequence: slice 0 would read what slice 1 computes, behind it}}
+  // expected-error @below {{cannot run in slices of the sequence: slice 0 would read what slice 1 computes after it}}
   %b = ppc.broadcast %r dims [1] : tensor<2xf32> to tensor<2x4xf32>
   %p = ppc.mul %x, %b : tensor<2x4xf32>
   %s = ppc.reduce <sum> %p dims [0, 1] : tensor<2x4xf32> to tensor<f32>

@@ -32,7 +32,7 @@ func.func @f(%x: tensor<5xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
 // -----
 
 func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}, %y: tensor<4xf32> {ppc.parameter = "y"}) -> tensor<f32> {
-  // expected-error @below {{would cut dimension 0 of argument 1, parameter "y", along the batch, but it is no input: it takes all samples in one micro-batch}}
+  // expected-error @below {{would split dimension 0 of argument 1, parameter "y", along the batch, but the argument is not an input: it takes all samples in one micro-batch}}
   %p = ppc.mul %x, %y : tensor<4xf32>
   %s = ppc.reduce #ppc.combiner<sum> %p dims [0] : tensor<4xf32> to tensor<f32>
   return %s : tensor<f32>
@@ -96,7 +96,7 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tenso
 
 // -----
 
-// expected-error @below {{result 1 is no sum over the batch: write a mean as a sum times a constant}}
+// expected-error @below {{result 1 is not a sum over the batch: write a mean as a sum times a constant}}
 func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> (tensor<f32>, tensor<4xf32>) {
   %s = ppc.reduce #ppc.combiner<sum> %x dims [0] : tensor<4xf32> to tensor<f32>
   %n = ppc.neg %x : tensor<4xf32>
@@ -107,7 +107,7 @@ func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> (tens
 
 func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tensor<f32> {
   %s = ppc.reduce #ppc.combiner<sum> %x dims [0] : tensor<4xf32> to tensor<f32>
-  // expected-error @below {{is used in the update, but is no sum over the batch}}
+  // expected-error @below {{is used in the update, but is not a sum over the batch}}
   %n = ppc.neg %x : tensor<4xf32>
   %r = ppc.reduce #ppc.combiner<sum> %n dims [0] {ppc.part = #ppc.part<update>} : tensor<4xf32> to tensor<f32>
   return %r : tensor<f32>

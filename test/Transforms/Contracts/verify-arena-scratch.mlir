@@ -155,7 +155,7 @@ func.func @outside(%x: memref<16xf32>, %scratch: memref<128xi8>) {
 // -----
 
 func.func @anywhere(%x: memref<16xf32>, %place: index, %scratch: memref<128xi8>) {
-  // expected-error @below {{lies at a place that is not known before the program runs}}
+  // expected-error @below {{has an offset that is not known before the program runs}}
   %a = memref.view %scratch[%place][] : memref<128xi8> to memref<16xf32>
   memref.copy %x, %a : memref<16xf32> to memref<16xf32>
   return

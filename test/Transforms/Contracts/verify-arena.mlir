@@ -38,7 +38,7 @@ module {
 module {
   ppcrt.program @train grid <pp = 1> micro_batches 1 {
     ppcrt.device @device0 at 0 arena 256 {
-      // expected-error @below {{has no place in the arena: run ppc-assign-arena first}}
+      // expected-error @below {{has no offset in the arena: run ppc-assign-arena first}}
       ppcrt.buffer @w parameter "w" : memref<16xf32>
       ppcrt.step {
       }
@@ -211,7 +211,7 @@ module {
   ppcrt.program @train grid <pp = 1> micro_batches 1 {
     ppcrt.device @device0 at 0 arena 256 {
       ppcrt.stream @compute
-      // expected-error @below {{is kept, but at the end @s1 (scratch) lies at byte 0 of the arena}}
+      // expected-error @below {{is kept, but at the end @s1 (scratch) is at byte 0 of the arena}}
       ppcrt.buffer @w parameter "w" : memref<16xf32> offset 0
       ppcrt.buffer @s0 scratch : memref<64xi8> offset 128
       ppcrt.buffer @s1 scratch : memref<64xi8> offset 0

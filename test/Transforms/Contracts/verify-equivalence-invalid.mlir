@@ -55,7 +55,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
   func.func @vocabulary_offset(%x: tensor<4x3xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<4x6xf32>},
                                %t: tensor<4xi32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xi32>})
       -> (tensor<4xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xf32>}) {
-    // expected-error @below {{goes by index along a dimension that is cut over {tp} and is not told which block it holds}}
+    // expected-error @below {{uses the index along a dimension that is sharded over {tp} and is not told which block it holds}}
     %0 = ppc.pick %x, %t : (tensor<4x3xf32>, tensor<4xi32>) -> tensor<4xf32>
     %1 = ppc.all_reduce %0 over ["tp"] <sum> : tensor<4xf32>
     return %1 : tensor<4xf32>
@@ -73,7 +73,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
       return %1 : tensor<f32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected 0.125 * reduce, whole; found 0.25 * reduce, whole}}
+  // expected-error @below {{result 0 is not as declared: expected 0.125 * reduce, replicated; found 0.25 * reduce, replicated}}
   func.func @mean_over_local_tokens(%x: tensor<4xf32> {ppc.sharding = #ppc.sharding<[{dp}]>, ppc.logical_type = tensor<8xf32>})
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
     %0 = ppc.reduce <sum> %x dims [0] : tensor<4xf32> to tensor<f32>
@@ -102,7 +102,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
     %1 = ppc.all_reduce %0 over ["tp"] <sum> : tensor<2x6xf32>
     %2 = ppc.silu %1 : tensor<2x6xf32>
     %3 = ppc.matmul "bh,fh->bf" %x, %w : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<2x6xf32>
-    // expected-error @below {{combines different blocks: its operand is matmul "bh,fh->bf", cut [{dp}, {}], pending over tp (sum)}}
+    // expected-error @below {{combines different blocks: its operand is matmul "bh,fh->bf", sharded [{dp}, {}], partial over tp (sum)}}
     %4 = ppc.all_reduce %3 over ["dp"] <sum> : tensor<2x6xf32>
     %5 = ppc.silu_backward %4, %2 : tensor<2x6xf32>
     return %5 : tensor<2x6xf32>
@@ -120,7 +120,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 4>, stages = [0], schedule 
       return %1 : tensor<3xf32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected 0.125 * reduce, whole; found 0.03125 * reduce, whole}}
+  // expected-error @below {{result 0 is not as declared: expected 0.125 * reduce, replicated; found 0.03125 * reduce, replicated}}
   func.func @router_loss_scaled_twice(%p: tensor<2x3xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<8x3xf32>})
       -> (tensor<3xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<3xf32>}) {
     %0 = ppc.reduce <sum> %p dims [0] : tensor<2x3xf32> to tensor<3xf32>
@@ -170,7 +170,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
   func.func @clip_by_local_norm(%a: tensor<4xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<8xf32>})
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
     %0 = ppc.squared_norm %a : tensor<4xf32> to tensor<f32>
-    // expected-error @below {{is not linear in operand 0, which is still pending: squared_norm, pending over tp (sum)}}
+    // expected-error @below {{is not linear in operand 0, which is still partial: squared_norm, partial over tp (sum)}}
     %1 = ppc.sqrt %0 : tensor<f32>
     %2 = ppc.clip_scale %1 max_norm 1.0 : tensor<f32>
     return %2 : tensor<f32>
@@ -187,7 +187,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       return %0 : tensor<4xf32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected rms_norm_weight_gradient, whole; found rms_norm_weight_gradient, pending over tp (sum)}}
+  // expected-error @below {{result 0 is not as declared: expected rms_norm_weight_gradient, replicated; found rms_norm_weight_gradient, partial over tp (sum)}}
   func.func @norm_weights_under_sequence_parallelism(
       %x: tensor<2x4x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}]>, ppc.logical_type = tensor<2x8x4xf32>},
       %dy: tensor<2x4x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}]>, ppc.logical_type = tensor<2x8x4xf32>})
@@ -209,7 +209,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
   }
   func.func @positions_count_from_zero(%x: tensor<2x4x3x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}, {}]>, ppc.logical_type = tensor<2x8x3x4xf32>})
       -> (tensor<2x4x3x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}, {}]>, ppc.logical_type = tensor<2x8x3x4xf32>}) {
-    // expected-error @below {{goes by index along a dimension that is cut over {tp} and is not told which block it holds}}
+    // expected-error @below {{uses the index along a dimension that is sharded over {tp} and is not told which block it holds}}
     %0 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x4x3x4xf32>
     return %0 : tensor<2x4x3x4xf32>
   }
@@ -230,7 +230,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
       %k: tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>})
       -> (tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>}) {
     %all = ppc.all_gather %k dim 1 over ["cp"] : tensor<2x4x1x4xf32> to tensor<2x8x1x4xf32>
-    // expected-error @below {{goes by index along a dimension that is cut over {cp} and is not told which block it holds}}
+    // expected-error @below {{uses the index along a dimension that is sharded over {cp} and is not told which block it holds}}
     %o, %lse = ppc.attention %q, %all, %all scale 0.5 causal : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
     return %o : tensor<2x4x1x2x4xf32>
   }
@@ -250,7 +250,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
       %q: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
       %k: tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>})
       -> (tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>}) {
-    // expected-error @below {{combines blocks of two different loops that are cut over the same axis cp}}
+    // expected-error @below {{combines blocks of two different loops that are sharded over the same axis cp}}
     %o, %lse = ppc.attention %q, %k, %k scale 0.5 queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x4x1x4xf32>, tensor<2x4x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
     return %o : tensor<2x4x1x2x4xf32>
   }
@@ -275,7 +275,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
     %all = ppc.all_gather %k dim 1 over ["cp"] : tensor<2x4x1x4xf32> to tensor<2x8x1x4xf32>
     %o, %lse = ppc.attention %q, %all, %all scale 0.5 causal queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
     %dq, %dk, %dv = ppc.attention_backward %q, %all, %all, %o, %lse, %do scale 0.5 causal queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32>, tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
-    // expected-error @below {{cuts over cp what differs over it: its operand is result 1 of attention_backward, pending over cp (sum)}}
+    // expected-error @below {{shards over cp a value that differs over it: its operand is result 1 of attention_backward, partial over cp (sum)}}
     %mine = ppc.local_slice %dk dim 1 over ["cp"] : tensor<2x8x1x4xf32> to tensor<2x4x1x4xf32>
     return %mine : tensor<2x4x1x4xf32>
   }
@@ -318,7 +318,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       return %dk : tensor<2x8x1x4xf32>
     }
   }
-  // expected-error @below {{found result 1 of attention_backward, pending over tp (sum)}}
+  // expected-error @below {{found result 1 of attention_backward, partial over tp (sum)}}
   func.func @multi_query_gradient(
       %q: tensor<2x8x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {}, {}, {tp}, {}]>, ppc.logical_type = tensor<2x8x1x4x4xf32>},
       %k: tensor<2x8x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>},
@@ -340,7 +340,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
       return %w2 : tensor<6xf32>
     }
   }
-  // expected-error @below {{result 0 is not as declared: expected result 0 of adamw, cut [{dp}]; found argument 0, cut [{dp}]}}
+  // expected-error @below {{result 0 is not as declared: expected result 0 of adamw, sharded [{dp}]; found argument 0, sharded [{dp}]}}
   func.func @updated_block_not_gathered(
       %w: tensor<6xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<6xf32>},
       %m: tensor<3xf32> {ppc.sharding = #ppc.sharding<[{dp}]>, ppc.logical_type = tensor<6xf32>},
@@ -375,7 +375,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
     %0 = ppc.reduce <sum> %x dims [0] : tensor<2x6xf32> to tensor<6xf32>
     %1 = ppc.all_reduce %0 over ["dp"] <sum> : tensor<6xf32>
     %g = ppc.local_slice %1 dim 0 over ["tp"] : tensor<6xf32> to tensor<3xf32>
-    // expected-error @below {{puts together operands that lie differently: dimension 0 of operand 1 is 6 elements cut over {tp}, elsewhere the same loop is 6 cut over {dp}}}
+    // expected-error @below {{combines operands with different shardings: dimension 0 of operand 1 is 6 elements sharded over {tp}, elsewhere the same loop is 6 sharded over {dp}}}
     %w2, %m2, %v2 = ppc.adamw %w, %g, %m, %v, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : tensor<3xf32>, tensor<f32>
     return %m2 : tensor<3xf32>
   }
@@ -392,7 +392,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
   }
   func.func @gathered_in_wrong_order(%x: tensor<2xf32> {ppc.sharding = #ppc.sharding<[{dp, tp}]>, ppc.logical_type = tensor<8xf32>})
       -> (tensor<8xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<8xf32>}) {
-    // expected-error @below {{puts together blocks over {dp}, but along dimension 0 its operand is cut over {dp, tp}}}
+    // expected-error @below {{puts together blocks over {dp}, but along dimension 0 its operand is sharded over {dp, tp}}}
     %0 = ppc.all_gather %x dim 0 over ["dp"] : tensor<2xf32> to tensor<4xf32>
     %1 = ppc.all_gather %0 dim 0 over ["tp"] : tensor<4xf32> to tensor<8xf32>
     return %1 : tensor<8xf32>
@@ -413,7 +413,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
   func.func @padding_in_sum(%x: tensor<3xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<5xf32>})
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
     %0 = ppc.exp %x : tensor<3xf32>
-    // expected-error @below {{reduces over a dimension that is cut over {tp} unevenly, with padding that is not zero}}
+    // expected-error @below {{reduces over a dimension that is sharded over {tp} unevenly, with padding that is not zero}}
     %1 = ppc.reduce <sum> %0 dims [0] : tensor<3xf32> to tensor<f32>
     %2 = ppc.all_reduce %1 over ["tp"] <sum> : tensor<f32>
     return %2 : tensor<f32>

@@ -16,7 +16,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %x0, %x1 = ppc.split %x dim 0 : tensor<12x4xf32> to tensor<6x4xf32>, tensor<6x4xf32>
     %p0 = ppc.matmul "sf,hf->sh" %x0, %w : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
     %r0 = ppc.all_reduce %p0 over ["tp"] <sum> : tensor<6x6xf32>
-    // expected-error @below {{puts together what are no neighbouring pieces of one value: operand 1 is matmul "sf,hf->sh", elements 0 to 6 of dimension 0}}
+    // expected-error @below {{concatenates values that are not neighbouring chunks of one value: operand 1 is matmul "sf,hf->sh", elements 0 to 6 of dimension 0}}
     %r = ppc.concat %r0, %r0 dim 0 : tensor<6x6xf32>, tensor<6x6xf32> to tensor<12x6xf32>
     return %r : tensor<12x6xf32>
   }

@@ -94,7 +94,7 @@ func.func @experts(%x: tensor<2x8x4xf32> {ppc.input = "x"}, %r: tensor<2x8x6xf32
 
 // -----
 
-// expected-error @below {{argument 0 has the sharding #ppc.sharding<[{tp}]>, but a model knows no devices: say in a plan how it is cut}}
+// expected-error @below {{argument 0 has the sharding #ppc.sharding<[{tp}]>, but a model has no devices: specify its sharding in a plan}}
 func.func @sharding(%x: tensor<8xf32> {ppc.input = "x", ppc.sharding = #ppc.sharding<[{tp}]>}) {
   return
 }
@@ -102,7 +102,7 @@ func.func @sharding(%x: tensor<8xf32> {ppc.input = "x", ppc.sharding = #ppc.shar
 // -----
 
 func.func @shardings(%x: tensor<8xf32> {ppc.input = "x"}) {
-  // expected-error @below {{but a model knows no devices: say in a plan how it is cut}}
+  // expected-error @below {{but a model has no devices: specify its sharding in a plan}}
   %y = ppc.neg %x {ppc.shardings = [#ppc.sharding<[{tp}]>]} : tensor<8xf32>
   return
 }

@@ -18,7 +18,7 @@ module attributes {ppc.plan = #plan} {
 
 #plan = #ppc.plan<grid = <a = 2>, stages = [0, 2], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
-  // expected-error @below {{argument 0 of type 'tensor<1xf32>' cannot be cut as #ppc.sharding<[{a}]>: 2 devices for 1 elements}}
+  // expected-error @below {{argument 0 of type 'tensor<1xf32>' cannot have the sharding #ppc.sharding<[{a}]>: 2 devices for 1 elements}}
   func.func @too_few(%x: tensor<1xf32> {ppc.sharding = #ppc.sharding<[{a}]>}) {
     return
   }
@@ -28,7 +28,7 @@ module attributes {ppc.plan = #plan} {
 
 #plan = #ppc.plan<grid = <a = 2>, stages = [0, 2], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
-  // expected-error @below {{argument 0 is cut over axis "b", which the grid does not have}}
+  // expected-error @below {{argument 0 is sharded over axis "b", which the mesh does not have}}
   func.func @axis(%x: tensor<8xf32> {ppc.sharding = #ppc.sharding<[{b}]>}) {
     return
   }
@@ -38,7 +38,7 @@ module attributes {ppc.plan = #plan} {
 
 #plan = #ppc.plan<grid = <a = 2>, stages = [0, 2], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
-  // expected-error @below {{result 0 is pending: #ppc.sharding<[], partial = {a: sum}>}}
+  // expected-error @below {{result 0 is partial: #ppc.sharding<[], partial = {a: sum}>}}
   func.func @pending(%x: tensor<f32> {ppc.sharding = #ppc.sharding<[]>}) -> (tensor<f32> {ppc.sharding = #ppc.sharding<[], partial = {a: sum}>}) {
     return %x : tensor<f32>
   }

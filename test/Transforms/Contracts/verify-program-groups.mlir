@@ -187,7 +187,7 @@ module {
         // expected-error @below {{waits for itself, in a circle that never ends: all_reduce over @ab, on device 0}}
         // expected-note @below {{that comes after this on its stream: all_reduce over @ab, on device 0}}
         %0 = ppcrt.collective all_reduce sum group @ab reads [@g] writes [@g] on @sums
-        // expected-note @below {{that does not end before this has begun: all_reduce over @ca, on device 0}}
+        // expected-note @below {{that does not end before this starts: all_reduce over @ca, on device 0}}
         %1 = ppcrt.collective all_reduce sum group @ca reads [@g] writes [@g] on @sums
       }
     }
@@ -197,7 +197,7 @@ module {
       ppcrt.step {
         // expected-note @below {{that comes after this on its stream: all_reduce over @bc, on device 1}}
         %0 = ppcrt.collective all_reduce sum group @bc reads [@g] writes [@g] on @sums
-        // expected-note @below {{that does not end before this has begun: all_reduce over @ab, on device 1}}
+        // expected-note @below {{that does not end before this starts: all_reduce over @ab, on device 1}}
         %1 = ppcrt.collective all_reduce sum group @ab reads [@g] writes [@g] on @sums
       }
     }
@@ -207,7 +207,7 @@ module {
       ppcrt.step {
         // expected-note @below {{that comes after this on its stream: all_reduce over @ca, on device 2}}
         %0 = ppcrt.collective all_reduce sum group @ca reads [@g] writes [@g] on @sums
-        // expected-note @below {{that does not end before this has begun: all_reduce over @bc, on device 2}}
+        // expected-note @below {{that does not end before this starts: all_reduce over @bc, on device 2}}
         %1 = ppcrt.collective all_reduce sum group @bc reads [@g] writes [@g] on @sums
       }
     }
@@ -230,7 +230,7 @@ module {
         // expected-error @below {{waits for itself, in a circle that never ends}}
         // expected-note @below {{that is issued after this: all_reduce over @all, on device 0}}
         %0 = ppcrt.collective all_reduce sum group @all reads [@g] writes [@g] on @a
-        // expected-note @below {{that does not end before this has begun: all_reduce over @both, on device 0}}
+        // expected-note @below {{that does not end before this starts: all_reduce over @both, on device 0}}
         %1 = ppcrt.collective all_reduce sum group @both reads [@h] writes [@h] on @b
       }
     }
@@ -242,7 +242,7 @@ module {
       ppcrt.step {
         // expected-note @below {{that is issued after this: all_reduce over @both, on device 1}}
         %0 = ppcrt.collective all_reduce sum group @both reads [@h] writes [@h] on @a
-        // expected-note @below {{that does not end before this has begun: all_reduce over @all, on device 1}}
+        // expected-note @below {{that does not end before this starts: all_reduce over @all, on device 1}}
         %1 = ppcrt.collective all_reduce sum group @all reads [@g] writes [@g] on @b
       }
     }

@@ -154,7 +154,7 @@ module {
       ppcrt.routine @use forward code @forward1 reads [@y] writes []
       ppcrt.routine @update update code @update1 reads [] writes [@loss]
       ppcrt.step {
-        // expected-error @below {{sends @m, which is no message from its device}}
+        // expected-error @below {{sends @m, which is not a message from its device}}
         %0 = ppcrt.send @m micro_batch 0 on @from0
         %1 = ppcrt.run @use micro_batch 0 after (%0) on @compute
         %2 = ppcrt.receive @m micro_batch 1 on @from0
@@ -265,7 +265,7 @@ module {
         %3 = ppcrt.load micro_batch 1 on @compute
         %4 = ppcrt.run @forward micro_batch 1 on @compute
         %5 = ppcrt.send @m micro_batch 1 after (%4) on @to1
-        // expected-error @below {{works on @norm, which is no buffer of its device}}
+        // expected-error @below {{works on @norm, which is not a buffer of its device}}
         ppcrt.check_finite [@norm] on @compute
         %6 = ppcrt.run @update on @compute
       }

@@ -59,7 +59,7 @@ module {
         // expected-error @below {{waits for itself, in a circle that never ends: send of @there, micro-batch 0, on device 0}}
         // expected-note @below {{that comes after this on its stream: send of @there, micro-batch 0, on device 0}}
         %1 = ppcrt.send @there micro_batch 0 after (%0) on @messages
-        // expected-note @below {{that does not end before this has begun: receive of @here, micro-batch 0, on device 0}}
+        // expected-note @below {{that does not end before this starts: receive of @here, micro-batch 0, on device 0}}
         %2 = ppcrt.receive @here micro_batch 0 on @messages
         %3 = ppcrt.run @backward micro_batch 0 after (%2) on @compute
       }
@@ -75,7 +75,7 @@ module {
         %0 = ppcrt.run @forward micro_batch 0 on @compute
         // expected-note @below {{that comes after this on its stream: send of @here, micro-batch 0, on device 1}}
         %1 = ppcrt.send @here micro_batch 0 after (%0) on @messages
-        // expected-note @below {{that does not end before this has begun: receive of @there, micro-batch 0, on device 1}}
+        // expected-note @below {{that does not end before this starts: receive of @there, micro-batch 0, on device 1}}
         %2 = ppcrt.receive @there micro_batch 0 on @messages
         %3 = ppcrt.run @backward micro_batch 0 after (%2) on @compute
       }
@@ -108,7 +108,7 @@ module {
         // expected-note @below {{that comes after this on its stream: send of @m, micro-batch 0, on device 0}}
         %1 = ppcrt.send @m micro_batch 0 after (%0) on @to1
         %2 = ppcrt.run @forward micro_batch 1 on @compute
-        // expected-note @below {{that does not end before this has begun: send of @m, micro-batch 1, on device 0}}
+        // expected-note @below {{that does not end before this starts: send of @m, micro-batch 1, on device 0}}
         %3 = ppcrt.send @m micro_batch 1 after (%2) on @to1
       }
     }
@@ -121,7 +121,7 @@ module {
         // expected-note @below {{that comes after this on its stream: receive of @m, micro-batch 1, on device 1}}
         %0 = ppcrt.receive @m micro_batch 1 on @from0
         %1 = ppcrt.run @use micro_batch 1 after (%0) on @compute
-        // expected-note @below {{that does not end before this has begun: receive of @m, micro-batch 0, on device 1}}
+        // expected-note @below {{that does not end before this starts: receive of @m, micro-batch 0, on device 1}}
         %2 = ppcrt.receive @m micro_batch 0 on @from0
         %3 = ppcrt.run @use micro_batch 0 after (%2) on @compute
       }
@@ -155,7 +155,7 @@ module {
         // expected-error @below {{waits for itself, in a circle that never ends: receive of @here, micro-batch 0, on device 0}}
         // expected-note @below {{that takes the token of this: receive of @here, micro-batch 0, on device 0}}
         %1 = ppcrt.receive @here micro_batch 0 on @from1
-        // expected-note @below {{that does not end before this has begun: send of @there, micro-batch 0, on device 0}}
+        // expected-note @below {{that does not end before this starts: send of @there, micro-batch 0, on device 0}}
         %2 = ppcrt.send @there micro_batch 0 after (%0, %1) on @to1
         %3 = ppcrt.run @backward micro_batch 0 after (%1) on @compute
       }
@@ -172,7 +172,7 @@ module {
         %0 = ppcrt.receive @there micro_batch 0 on @from0
         // expected-note @below {{that takes the token of this: run of @use, micro-batch 0, on device 1}}
         %1 = ppcrt.run @use micro_batch 0 after (%0) on @compute
-        // expected-note @below {{that does not end before this has begun: send of @here, micro-batch 0, on device 1}}
+        // expected-note @below {{that does not end before this starts: send of @here, micro-batch 0, on device 1}}
         %2 = ppcrt.send @here micro_batch 0 after (%1) on @to0
       }
     }

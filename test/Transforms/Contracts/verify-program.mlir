@@ -196,7 +196,7 @@ module {
       ppcrt.routine @update update code @update0 reads [] writes [@loss]
       ppcrt.step {
         %0 = ppcrt.load micro_batch 0 on @compute
-        // expected-error @below {{is put on @other, which is no stream of its device}}
+        // expected-error @below {{is put on @other, which is not a stream of its device}}
         %1 = ppcrt.run @forward micro_batch 0 on @other
         %2 = ppcrt.send @m micro_batch 0 after (%1) on @to1
         %3 = ppcrt.load micro_batch 1 on @compute
@@ -256,7 +256,7 @@ module {
       ppcrt.routine @update update code @update0 reads [] writes [@loss]
       ppcrt.step {
         %0 = ppcrt.load micro_batch 0 on @compute
-        // expected-error @below {{runs @backward, which is no routine of its device}}
+        // expected-error @below {{runs @backward, which is not a routine of its device}}
         %1 = ppcrt.run @backward micro_batch 0 on @compute
         %2 = ppcrt.send @m micro_batch 0 after (%1) on @to1
         %3 = ppcrt.load micro_batch 1 on @compute

@@ -18,7 +18,7 @@ module attributes {ppc.plan = #plan} {
 
 #plan = #ppc.plan<grid = <a = 2, b = 3>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
-  // expected-error @below {{argument 0 of type 'tensor<2x8xf32>' is no block of 'tensor<5x8xf32>' under #ppc.sharding<[{a}, {}]> on #ppc.grid<a = 2, b = 3>}}
+  // expected-error @below {{argument 0 of type 'tensor<2x8xf32>' is not a block of 'tensor<5x8xf32>' under #ppc.sharding<[{a}, {}]> on #ppc.grid<a = 2, b = 3>}}
   func.func @truncated(%x: tensor<2x8xf32> {ppc.sharding = #ppc.sharding<[{a}, {}]>, ppc.logical_type = tensor<5x8xf32>}) {
     return
   }
@@ -28,7 +28,7 @@ module attributes {ppc.plan = #plan} {
 
 #plan = #ppc.plan<grid = <a = 2, b = 3>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
-  // expected-error @below {{result 0 is pending: #ppc.sharding<[], partial = {a: sum}>}}
+  // expected-error @below {{result 0 is partial: #ppc.sharding<[], partial = {a: sum}>}}
   func.func @pending(%x: tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>})
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[], partial = {a: sum}>, ppc.logical_type = tensor<f32>}) {
     return %x : tensor<f32>

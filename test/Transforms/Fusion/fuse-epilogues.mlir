@@ -39,7 +39,7 @@ func.func @inside(%x: tensor<64x64xf32>, %a: tensor<64x32xbf16>, %b: tensor<32x6
 // CHECK-NOT:     ppcrt.epilogue_gemm
 func.func @gated(%a: tensor<64x32xbf16>, %b: tensor<32x64xbf16>, %up: tensor<64x64xbf16>) -> (tensor<64x64xbf16>, tensor<64x64xbf16>) {
   %empty = tensor.empty() : tensor<64x64xbf16>
-  // expected-remark @below {{has no epilogue: with gelu beside its sum it would save -8192 bytes}}
+  // expected-remark @below {{has no epilogue: with gelu in addition to its sum it would save -8192 bytes}}
   %p = ppcrt.gemm ins(%a, %b : tensor<64x32xbf16>, tensor<32x64xbf16>) outs(%empty : tensor<64x64xbf16>) sizes [64, 64, 32] strides [32, 1, 64, 1, 64, 1] loops [] -> tensor<64x64xbf16>
   %g = ppc.gelu %p tanh : tensor<64x64xbf16>
   %m = ppc.mul %g, %up : tensor<64x64xbf16>

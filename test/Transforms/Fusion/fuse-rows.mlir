@@ -101,7 +101,7 @@ func.func @turned(%x: memref<32x32xf32>, %y: memref<32x32xf32>, %z: memref<32x32
     %s = arith.negf %a : f32
     linalg.yield %s : f32
   }
-  // expected-remark @below {{not with the group before: what a row writes is read from another place}}
+  // expected-remark @below {{not with the group before: elements that a row writes are read at other indices}}
   linalg.generic {indexing_maps = [#turned, #full], iterator_types = ["parallel", "parallel"]} ins(%y : memref<32x32xf32>) outs(%z : memref<32x32xf32>) {
   ^bb0(%a: f32, %old: f32):
     %s = arith.negf %a : f32
@@ -172,7 +172,7 @@ func.func @overlapping_parts(%x: memref<64x128xf32>, %y: memref<64x256xf32>) {
     %s = arith.negf %a : f32
     linalg.yield %s : f32
   }
-  // expected-remark @below {{not with the group before: what a row writes is read from another place}}
+  // expected-remark @below {{not with the group before: elements that a row writes are read at other indices}}
   linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x128xf32>) outs(%second : memref<64x128xf32, strided<[256, 1], offset: 120>>) {
   ^bb0(%a: f32, %old: f32):
     %s = arith.mulf %a, %a : f32

@@ -11,7 +11,7 @@
 // NONE-NOT: memory host
 // NONE-NOT: ppcrt.copy
 
-// REMARK: device 0: 120 B of 2 values lie on the host, and 80 B of them on the device at a time
+// REMARK: device 0: 120 B of 2 saved activations are offloaded to the host, at most 80 B of them are on the device at a time
 
 // One slot to write, one to read; what is loaded stays, and so does what is no value of forward alone.
 // CHECK: ppcrt.stream @offload

@@ -7,7 +7,7 @@
 // NONE-NOT: memory host
 // NONE-NOT: copies
 
-// REMARK: device 0: 416 B of 8 tensors lie on the host, and are updated in 3 buckets
+// REMARK: device 0: 416 B of 8 optimizer tensors are offloaded to the host, and are updated in 3 buckets
 
 // What micro-batches read stays, as do gradients; `w1` and `w2` are read rounded alone.
 // CHECK: ppcrt.device @device0

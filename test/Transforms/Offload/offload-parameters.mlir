@@ -10,7 +10,7 @@
 // NONE-NOT: memory host
 // NONE-NOT: ppcrt.copy
 
-// REMARK: device 0: 192 B of 3 virtual stages lie on the host, at most 64 B of one of them
+// REMARK: device 0: 192 B of 3 virtual stages have their parameters offloaded to the host, at most 64 B of one of them
 
 // CHECK: ppcrt.stream @copies
 // CHECK: ppcrt.buffer @w0 parameter "w0" : memref<4x4xf32> memory host

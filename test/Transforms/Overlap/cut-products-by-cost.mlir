@@ -7,9 +7,9 @@
 // 8B over eight ranks: half of the product, 88 us, is less than what two sums take longer than one.
 // CHECK-LABEL: func.func @short(
 // CHECK-NOT: ppc.split
-// H100: short: 1 collectives whole behind their products, which leaves 619 us of them exposed; in pieces 633 us would be: the products take 177 us, the collectives 619 us, and 715 us in pieces
+// H100: short: 1 collectives run unchunked after their matmuls, which leaves 619 us of them exposed; 633 us would be if chunked: the matmuls take 177 us, the collectives 619 us, and 715 us if chunked
 // Between steps' kernels the links of A100 are slower than in the loops in which they were measured (collective_share).
-// A100: short: 1 collectives in pieces beside their products, which leaves 1.67 ms of them exposed in place of 1.7 ms
+// A100: short: 1 collectives are chunked and overlapped with their matmuls, which leaves 1.67 ms of them exposed instead of 1.7 ms
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true>, ppc.precision = "bf16"} {
   ppcrt.program @train grid <pp = 1, tp = 8> micro_batches 1 {
     ppcrt.device @device0 at 0 {
@@ -37,7 +37,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule 
 // CHECK-LABEL: func.func @deep(
 // CHECK-COUNT-3: ppc.all_reduce
 // CHECK-NOT: ppc.all_reduce
-// H100: deep: 1 collectives in pieces beside their products, which leaves 897 us of them exposed in place of 1.13 ms
+// H100: deep: 1 collectives are chunked and overlapped with their matmuls, which leaves 897 us of them exposed instead of 1.13 ms
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true>, ppc.precision = "bf16"} {
   ppcrt.program @train grid <pp = 1, tp = 8> micro_batches 1 {
     ppcrt.device @device0 at 0 {
@@ -65,7 +65,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule 
 // CHECK-LABEL: func.func @long(
 // CHECK-COUNT-4: ppc.all_reduce
 // CHECK-NOT: ppc.all_reduce
-// H100: long: 1 collectives in pieces beside their products, which leaves 292 us of them exposed in place of 573 us
+// H100: long: 1 collectives are chunked and overlapped with their matmuls, which leaves 292 us of them exposed instead of 573 us
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true>, ppc.precision = "bf16"} {
   ppcrt.program @train grid <pp = 1, tp = 2> micro_batches 1 {
     ppcrt.device @device0 at 0 {
@@ -94,7 +94,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 // CHECK: ppc.split %{{.*}} dim 1 runs 8
 // CHECK-COUNT-3: ppc.reduce_scatter
 // CHECK-NOT: ppc.reduce_scatter
-// H100: scattered: 1 collectives in pieces beside their products, which leaves 471 us of them exposed in place of 746 us
+// H100: scattered: 1 collectives are chunked and overlapped with their matmuls, which leaves 471 us of them exposed instead of 746 us
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true>, ppc.precision = "bf16"} {
   ppcrt.program @train grid <pp = 1, tp = 8> micro_batches 1 {
     ppcrt.device @device0 at 0 {

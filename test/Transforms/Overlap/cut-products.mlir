@@ -9,16 +9,16 @@
 // WHOLE-NOT: ppc.concat
 // By cost every collective that could be cut says why it is not, what was asked for and nothing can be cut says so, too.
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
-// COST: forward: 1 collectives whole behind their products, which leaves {{.*}} of them exposed; in pieces {{.*}} would be: the products take {{.*}}, the collectives {{.*}}, and {{.*}} in pieces
+// COST: forward: 1 collectives run unchunked after their matmuls, which leaves {{.*}} of them exposed; {{.*}} would be if chunked: the matmuls take {{.*}}, the collectives {{.*}}, and {{.*}} if chunked
 // COST: sums: 1 collectives whole
 // COST: scattered: 2 collectives whole
 // COST-NOT: does nothing
 
-// REMARK: forward: 1 collectives in pieces beside their products, which leaves {{.*}} of them exposed in place of {{.*}}
-// REMARK: sums: 1 collectives in pieces
-// REMARK: scattered: 2 collectives in pieces
-// REMARK: Missed{{.*}}product_pieces 2 does nothing: no product that is summed over ranks has rows to cut
-// REMARK: Missed{{.*}}product_pieces 2 does nothing: products that take blocks of parameters from rank to rank stay whole (rotate)
+// REMARK: forward: 1 collectives are chunked and overlapped with their matmuls, which leaves {{.*}} of them exposed instead of {{.*}}
+// REMARK: sums: 1 collectives are chunked
+// REMARK: scattered: 2 collectives are chunked
+// REMARK: Missed{{.*}}product_pieces 2 does nothing: no matmul that is summed over ranks has rows to split
+// REMARK: Missed{{.*}}product_pieces 2 does nothing: ring matmuls (rotate) are not split into chunks
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<1x5x4xf32>, %[[W:[^:]*]]: tensor<6x4xf32>

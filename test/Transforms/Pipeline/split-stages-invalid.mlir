@@ -22,7 +22,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}) -> (tensor<2xf32> {ppc.result = "loss"}) {
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
-      // expected-error @below {{has no ppc.stage, so it has no place in the pipeline}}
+      // expected-error @below {{has no ppc.stage, so it belongs to no pipeline stage}}
       %y = ppc.neg %xi {ppc.part = #ppc.part<forward>} : tensor<2xf32>
       ppc.yield %y : tensor<2xf32>
     }
@@ -35,7 +35,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}) -> (tensor<2xf32> {ppc.result = "loss"}) {
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
-      // expected-error @below {{has no ppc.part, so it has no place in the pipeline}}
+      // expected-error @below {{has no ppc.part, so it belongs to no pipeline stage}}
       %y = ppc.neg %xi {ppc.stage = 0} : tensor<2xf32>
       ppc.yield %y : tensor<2xf32>
     }
@@ -105,7 +105,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<4xf32>) -> (tensor<2xf32> {ppc.result = "loss"}) {
-    // expected-error @below {{operand 0 is no ppc.input of the step}}
+    // expected-error @below {{operand 0 is not a ppc.input of the step}}
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       %y = ppc.neg %xi {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>
       ppc.yield %y : tensor<2xf32>
@@ -117,7 +117,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 // -----
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
-  // expected-error @below {{argument 1 is used in the step but is no input of its micro-batches, parameter, state or scalar}}
+  // expected-error @below {{argument 1 is used in the step but is not an input of its micro-batches, parameter, state or scalar}}
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}, %w: tensor<2xf32>) -> (tensor<2xf32> {ppc.result = "loss"}) {
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       %y = ppc.mul %xi, %w {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>
@@ -146,7 +146,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}, %w: tensor<2xf32> {ppc.parameter = "w"}) -> (tensor<2xf32> {ppc.result = "loss"}) {
-    // expected-error @below {{has no ppc.stage, so it has no place in the pipeline}}
+    // expected-error @below {{has no ppc.stage, so it belongs to no pipeline stage}}
     %n = ppc.neg %w : tensor<2xf32>
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       %y = ppc.neg %xi {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>
@@ -184,7 +184,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 // -----
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
-  // expected-error @below {{result 0 updates "m" of "w", which is no argument}}
+  // expected-error @below {{result 0 updates "m" of "w", which is not an argument}}
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}) -> (tensor<2xf32> {ppc.result = "m", ppc.of = "w"}) {
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       %y = ppc.neg %xi {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>

@@ -6,7 +6,7 @@
 // RUN: not ppc-opt %s --ppc-make-plan="schedule=zigzag" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.none" 2>&1 | FileCheck %s --check-prefix=MISSING
 
-// BATCH: error: global batch of 8 sequences is no multiple of dp 3 x micro-batch 1 = 3
+// BATCH: error: global batch of 8 sequences is not a multiple of dp 3 x micro-batch 1 = 3
 // ZERO: error: dp is 0, expected at least 1
 // STAGES: error: {{.*}}3{{.*}}4
 // SUM: error: layers-per-stage adds up to 2 layers, the model has 1

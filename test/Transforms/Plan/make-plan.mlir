@@ -60,17 +60,17 @@
 // ULYSSES-FEW: error: context ulysses cannot exchange sequences in cp 4 parts for heads: of 3 key-value heads of 2 query heads each, tp 1 leaves 3 of 2, and cp divides neither; use context all-gather
 // RING: error: programs of target host do not have context ring
 // NO-CONTEXT: error: context is 'zigzag', expected all-gather or ulysses
-// CONTEXT-UNEVEN: error: context parallelism cannot cut sequences of 8 tokens evenly over cp 3: it must divide them
-// CONTEXT-SEQUENCE: error: sequence parallelism cannot cut the 2 tokens of a sequence on each of cp 4 ranks evenly over tp 3: leave one of the two out
-// CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism cuts
+// CONTEXT-UNEVEN: error: context parallelism cannot shard sequences of 8 tokens evenly over cp 3: it must divide them
+// CONTEXT-SEQUENCE: error: sequence parallelism cannot shard the 2 tokens of a sequence on each of cp 4 ranks evenly over tp 3: leave one of the two out
+// CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism shards
 // Experts over all tensor-parallel ranks, then over some of the data-parallel ones, which are an axis of their own; or by width.
 // EXPERTS: grid = <dp = 1, ep = 4 : data, tp = 2>
 // EXPERTS-SAME: batch = ["dp", "ep"], experts = ["ep", "tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp", "ep"], overlap = true>
 // EXPERTS-TENSOR: grid = <dp = 2, tp = 2>
 // EXPERTS-TENSOR-SAME: batch = ["dp"], experts = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}
 // EXPERTS-WIDTH: batch = ["dp"], expert_ffn = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}
-// EXPERTS-UNEVEN: error: expert parallelism cannot cut 8 experts evenly over ep 3: it must divide them
-// EXPERTS-TP: error: ep 2 is no multiple of tp 4: experts are cut over all tensor-parallel ranks first
+// EXPERTS-UNEVEN: error: expert parallelism cannot shard 8 experts evenly over ep 3: it must divide them
+// EXPERTS-TP: error: ep 2 is not a multiple of tp 4: experts are sharded over all tensor-parallel ranks first
 // EXPERTS-DP: error: ep 8 needs experts on 4 data-parallel ranks (ep / tp): it must divide dp 2 or cp 1, or be cp times what divides dp
 // EXPERTS-NONE: error: ep is 2, but no argument has a dimension called "experts" in ppc.dims
 // Of the ranks of tp some cut hidden features; others the sequence besides.
@@ -82,12 +82,12 @@
 // ROWS-PART: error: tp_rows 3 does not divide tp 4, of which it is a part: use a divisor of tp
 // ROWS-ALONE: error: tp_rows 2 is a part of the ranks of tp, and tp is 1: give --tp, a multiple of 2
 // ROWS-DEPTH: error: tp_rows 3 x tp_depth 2 do not divide tp 4, of which they are parts: use divisors of tp
-// ROWS-ONLY: error: sequence parallelism cuts sequences over the columns of tp, and tp 2 of tp_rows 2 has one: leave sp out, or use fewer rows
+// ROWS-ONLY: error: sequence parallelism shards sequences over the columns of tp, and tp 2 of tp_rows 2 has one: leave sp out, or use fewer rows
 // ROWS-UNEVEN: error: tp_rows 3 does not divide the 8 hidden features that it cuts: use a divisor of tp that does, or leave it out
 // DEPTH-UNEVEN: error: tp_depth 3 does not divide the 8 tokens of a sequence on a rank, which it cuts
-// DEPTH-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which depth of tp cuts
-// SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9
-// NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism cuts
+// DEPTH-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which depth of tp shards
+// SHORT: error: sequence parallelism cannot shard sequences of 8 tokens over tp 9
+// NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism shards
 // ZERO: error: zero is 4: programs of this target run levels 0, 1, 2, 3
 
 func.func @loss(%x: tensor<8x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},

@@ -21,7 +21,7 @@
 
 // AGAIN: ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
 // AGAIN-SAME: dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}, activations = {sequence = ["tp"]}, update = ["dp"], overlap = true>
-// BATCH: global batch of 4 sequences is no multiple of dp 8
+// BATCH: global batch of 4 sequences is not a multiple of dp 8
 
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
                                         dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>},

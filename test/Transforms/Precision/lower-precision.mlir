@@ -1,7 +1,7 @@
 // RUN: ppc-opt %s --split-input-file --ppc-lower-precision | FileCheck %s
 // RUN: ppc-opt %s --split-input-file --ppc-lower-precision=precision=f32 | FileCheck %s --check-prefix=SAME
 // RUN: ppc-opt %s --split-input-file --ppc-lower-precision --remarks-filter=ppc-precision -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: precision | Category:ppc-precision | Reason="2 products read bf16, 4 values rounded to it"
+// REMARK: precision | Category:ppc-precision | Reason="2 matmuls read bf16, 4 values rounded to it"
 
 // SAME-NOT: bf16
 

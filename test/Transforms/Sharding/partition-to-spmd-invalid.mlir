@@ -22,7 +22,7 @@ module attributes {ppc.plan = #plan} {
   func.func @pending(%x: tensor<8xf32> {ppc.sharding = #ppc.sharding<[{a}]>}) {
     %y = ppc.reduce #ppc.combiner<sum> %x dims [0] {ppc.factors = {d0 = ["a"]}, ppc.shardings = [#ppc.sharding<[], partial = {a: sum}>]}
         : tensor<8xf32> to tensor<f32>
-    // expected-error @below {{cannot use operand 0, which is pending: #ppc.sharding<[], partial = {a: sum}>: run ppc-insert-reshards first}}
+    // expected-error @below {{cannot use operand 0, which is partial: #ppc.sharding<[], partial = {a: sum}>: run ppc-insert-reshards first}}
     %z = ppc.exp %y {ppc.shardings = [#ppc.sharding<[]>]} : tensor<f32>
     return
   }
@@ -57,7 +57,7 @@ module attributes {ppc.plan = #plan} {
   func.func @one_pending(%x: tensor<8xf32> {ppc.sharding = #ppc.sharding<[{a}]>}, %z: tensor<f32> {ppc.sharding = #ppc.sharding<[]>}) {
     %y = ppc.reduce #ppc.combiner<sum> %x dims [0] {ppc.factors = {d0 = ["a"]}, ppc.shardings = [#ppc.sharding<[], partial = {a: sum}>]}
         : tensor<8xf32> to tensor<f32>
-    // expected-error @below {{adds values that are pending over different axes, #ppc.sharding<[], partial = {a: sum}> and #ppc.sharding<[]>: run ppc-insert-reshards first}}
+    // expected-error @below {{adds values that are partial over different axes, #ppc.sharding<[], partial = {a: sum}> and #ppc.sharding<[]>: run ppc-insert-reshards first}}
     %s = ppc.add %y, %z {ppc.shardings = [#ppc.sharding<[], partial = {a: sum}>]} : tensor<f32>
     return
   }

@@ -8,7 +8,7 @@ module {
 
 #plan = #ppc.plan<grid = <dp = 3>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
-  // expected-error @below {{a micro-batch of 4 rows cannot be cut evenly 3 ways over ["dp"]}}
+  // expected-error @below {{a micro-batch of 4 rows cannot be sharded evenly 3 ways over ["dp"]}}
   func.func @rows(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>}) -> tensor<4x16xf32> {
     %g = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<4x16xf32>) -> (tensor<4x16xf32>) {
       ppc.yield %xi : tensor<4x16xf32>

@@ -9,7 +9,7 @@
 
 // RANKS: error: the layout has 16 ranks, cluster 'dgx-h100' has 8 devices
 // CLUSTER: error: {{.*}}dgx-h9
-// BATCH: error: {{.*}}global batch of 4 sequences is no multiple of dp 3 times micro-batch 1
+// BATCH: error: {{.*}}global batch of 4 sequences is not a multiple of dp 3 times micro-batch 1
 // MEMORY: error: {{.*}}the least memory that any layouts need is {{[0-9.]+}} KiB per rank, 1000 B are given: use more ranks or smaller micro-batches
 // AXIS: error: tensor-parallel has an axis of 0 ranks, expected 1 or more
 // REGION: error: {{.*}}has a region: its layout can be searched before ppc-split-microbatches only

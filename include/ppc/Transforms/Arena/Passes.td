@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
-  let summary = "give every buffer of a device its place in one arena";
+  let summary = "assign every buffer of a device an offset in one arena";
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
   let description = [{
     The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some (of buffers that share them, once), what a gather defines, and
@@ -25,7 +25,7 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
 }
 
 def ShareSlotsPass : Pass<"ppc-share-slots", "ModuleOp"> {
-  let summary = "let values that are there at different times share slots";
+  let summary = "let values with disjoint lifetimes share slots";
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
   let description = [{
     A value of a micro-batch is there from the action that writes it to the last one that reads it. Each virtual stage of a device, and

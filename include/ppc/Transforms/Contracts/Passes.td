@@ -74,7 +74,7 @@ def VerifyEquivalencePass : Pass<"ppc-verify-equivalence", "mlir::ModuleOp"> {
 }
 
 def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
-  let summary = "Check that every value has a place";
+  let summary = "Check that every value has an offset or a slot";
   let description = [{
     The contract at the end of the device phase. C1: no tensor is left. C2: nothing is allocated. C3: no op of the model
     dialect is left; the error names the op that has no host code. C4: functions have no results and are one

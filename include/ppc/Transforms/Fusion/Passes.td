@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def FuseAccumulationPass : Pass<"ppc-fuse-accumulation", "mlir::ModuleOp"> {
-  let summary = "Let a matrix product add into the buffer that its sum updates";
+  let summary = "Let a matmul accumulate into the buffer that its sum updates";
   let description = [{
     `add(acc, gemm)`, whose value is to lie where `acc` lies, becomes a gemm that accumulates into `acc`: no buffer for
     the product, no pass over it. The sum is the same up to its order of additions.
@@ -16,7 +16,7 @@ def FuseAccumulationPass : Pass<"ppc-fuse-accumulation", "mlir::ModuleOp"> {
 }
 
 def FuseRoundingPass : Pass<"ppc-fuse-rounding", "mlir::ModuleOp"> {
-  let summary = "Let a matrix product of bf16 write bf16 where its f32 result is only rounded";
+  let summary = "Let a bf16 matmul write bf16 if its f32 result is only rounded";
   let description = [{
     `convert(gemm)` from f32 to bf16, where nothing else uses the product, becomes a gemm with a bf16 destination: the sum is
     in f32 all the same, and rounded as it is stored.
@@ -27,7 +27,7 @@ def FuseRoundingPass : Pass<"ppc-fuse-rounding", "mlir::ModuleOp"> {
 }
 
 def FuseEpiloguesPass : Pass<"ppc-fuse-epilogues", "mlir::ModuleOp"> {
-  let summary = "Let products do what is done with their sums, where that moves fewer bytes";
+  let summary = "Fuse ops on the sums of matmuls into their epilogues if that moves fewer bytes";
   let description = [{
     What follows a product, value by value, becomes part of it (`ppcrt.epilogue_gemm`): a bias of its columns, the sum with a
     matrix of its shape, rounding to bf16, `gelu` by its tanh approximation with what it is taken of beside it where that is
@@ -40,7 +40,7 @@ def FuseEpiloguesPass : Pass<"ppc-fuse-epilogues", "mlir::ModuleOp"> {
     Requires: `ppc-fuse-rounding`. Runs before `ppc-to-linalg`.
   }];
   let options = [Option<"explain", "explain", "bool", /*default=*/"false",
-                        "Remark at each product what its epilogue saves, or why it has none">];
+                        "Remark at each matmul the bytes its epilogue saves, or why it has none">];
   let dependentDialects = ["ppcrt::PpcRtDialect", "tensor::TensorDialect"];
 }
 
@@ -57,7 +57,7 @@ def RoundTokensPass : Pass<"ppc-round-tokens", "mlir::ModuleOp"> {
 }
 
 def ForwardDestinationsPass : Pass<"ppc-forward-destinations", "mlir::ModuleOp"> {
-  let summary = "Compute what is kept where it is kept";
+  let summary = "Compute values directly in the buffers that store them";
   let description = [{
     A buffer that is copied to an argument at its end, in any shape, becomes that argument where nothing else uses it: what bufferization
     leaves where results are kept in another shape than they are computed in, or begin as zeros.
@@ -128,7 +128,7 @@ def FuseRowsPass : Pass<"ppc-fuse-rows", "mlir::ModuleOp"> {
     Requires: `ppc-forward-fills`. Runs before `ppc-assign-offsets`.
   }];
   let options = [Option<"explain", "explain", "bool", /*default=*/"false",
-                        "Remark what each run costs, at the first op of each group what it saves, and why the group before is no part of it">];
+                        "Remark the cost of each run, and at the first op of each group its saving and why the preceding group is not fused with it">];
   let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect", "memref::MemRefDialect", "scf::SCFDialect"];
 }
 

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
-  let summary = "Turn the functions of a stage, which only call bodies, into calls on buffers";
+  let summary = "Turn the functions of a stage, which only call compiled functions, into calls on buffers";
   let description = [{
     A function with `ppcrt.routine` that holds nothing but calls gets buffers for arguments: first those of its arguments, then
     one for each result without `ppc.destination`. A result of a call lies in the operand that the body says with
@@ -35,7 +35,7 @@ def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
 }
 
 def OrderConstantsPass : Pass<"ppc-order-constants", "mlir::ModuleOp"> {
-  let summary = "Name and place constants in memory by the order in which code reads them";
+  let summary = "Name constants and order them in memory as code reads them";
   let description = [{
     Private `memref.global constant`s are named `constant_0`, `constant_1`, ... and put at the start of the module, in the order of the first
     `memref.get_global` of each; one that nothing reads is dropped. One-shot bufferization goes through functions that do not call each
@@ -46,7 +46,7 @@ def OrderConstantsPass : Pass<"ppc-order-constants", "mlir::ModuleOp"> {
 }
 
 def AssignOffsetsPass : Pass<"ppc-assign-offsets", "mlir::ModuleOp"> {
-  let summary = "Replace every allocation by a place in one scratch buffer per function";
+  let summary = "Replace every allocation by an offset in one scratch buffer per function";
   let description = [{
     Live ranges of the allocations of a function are laid out best fit, largest first, at 64-byte aligned offsets; a callee's
     scratch lives during its call. Functions with

@@ -23,7 +23,7 @@ def OffloadParametersPass : Pass<"ppc-offload-parameters", "ModuleOp"> {
 }
 
 def OffloadActivationsPass : Pass<"ppc-offload-activations", "ModuleOp"> {
-  let summary = "keep what forward leaves for backward in the memory of the host";
+  let summary = "offload saved activations to host memory";
   let description = [{
     Where `offload` of `#ppc.plan` names activations; else nothing changes. Saved values that one forward writes and only backward and
     weight gradients read move to the host: `@h` keeps the slots that forward is writing and copies are reading, `@h.host` has as many as
@@ -43,7 +43,7 @@ def OffloadActivationsPass : Pass<"ppc-offload-activations", "ModuleOp"> {
 }
 
 def OffloadOptimizerPass : Pass<"ppc-offload-optimizer", "ModuleOp"> {
-  let summary = "keep the optimizer's state in the memory of the host, and update it piece by piece";
+  let summary = "offload optimizer state to host memory, and update it in buckets";
   let description = [{
     Where `offload` of `#ppc.plan` names the optimizer, or parameters, of which only those that are on the host then are meant below; else nothing changes. Buffers of the optimizer's state, and of parameters that only routines of the whole step read (those that products read rounded), get the
     memory `host`. What an optimizer does to each of them is taken out of the update, which keeps the sums of gradients and their norm,

@@ -48,11 +48,11 @@ def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">,
-    Option<"ahead", "ahead", "int64_t", "-1", "by so many gathers, whatever that saves; -1: by cost">];
+    Option<"ahead", "ahead", "int64_t", "-1", "number of gathers to prefetch, whatever that saves; -1: by cost">];
 }
 
 def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
-  let summary = "cut products and the collectives that take their results into pieces";
+  let summary = "split matmuls and the collectives that take their results into chunks";
   let description = [{
     In the code that runs for each micro-batch, an all-reduce or reduce-scatter that sums one product, or the sum of several, over ranks becomes
     pieces: the rows of the result (tokens) are cut, and each piece of the products is followed by the sum of that piece, which goes on beside the
@@ -74,7 +74,7 @@ def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
 }
 
 def SeparateDestinationsPass : Pass<"ppc-separate-destinations", "func::FuncOp"> {
-  let summary = "give pieces that are scattered over ranks buffers of their own";
+  let summary = "give chunks that are scattered over ranks separate buffers";
   let description = [{
     Equal empty tensors become one (CSE), and with it one buffer, in which one result after the other is computed. What a
     `ppcrt.reduce_scatter` takes whose result is put into a larger tensor, as a piece is (`ppc-cut-products`), gets an empty tensor of its own, so
@@ -85,7 +85,7 @@ def SeparateDestinationsPass : Pass<"ppc-separate-destinations", "func::FuncOp">
 }
 
 def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
-  let summary = "let collectives of bodies run beside independent ops";
+  let summary = "overlap collectives inside compiled functions with independent ops";
   let description = [{
     An all-reduce, all-gather or reduce-scatter in the block of a function becomes a `ppcrt.start` behind the last op before it that touches
     its buffers, and a `ppcrt.wait` in front of the first one after it that does, where products, attention, loops or row regions lie in between:

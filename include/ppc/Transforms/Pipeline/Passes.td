@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
-  let summary = "one program per pipeline device, stage and action";
+  let summary = "one program per pipeline rank, stage and action";
   let description = [{
     Cuts @step into functions `@stage<s>.forward`, `.backward`, `.weight_gradient` and `@device<d>.update`. An op of
     `ppc.accumulate` goes to the function of its `ppc.stage` and `ppc.part`; what crosses functions becomes a buffer, what

@@ -60,9 +60,9 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
   }];
   let options = !listconcat(!foreach(pin, planPins, pin.Made), [
     ListOption<"layersPerStage", "layers-per-stage", "int64_t",
-               "layers of each virtual stage, not counting embedding and head (they go to the first and last stage)">,
+               "layers of each virtual stage, not counting the embedding and the LM head (they go to the first and last stage)">,
     Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
-           "device family whose programs run the plan; `ppc.target` says it to passes behind">,
+           "device family whose programs run the plan; stored as `ppc.target` for later passes">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">]);
 }
 
@@ -88,10 +88,10 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Option<"ranks", "ranks", "int64_t", "1", "ranks to use, all of them">,
     Option<"cluster", "cluster", "std::string", "\"\"", "machine: preset or YAML file; default: the cores of this machine">,
     Option<"memory", "memory", "double", "0", "bytes that a rank may use; 0: its share of the machine's">,
-    ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
+    ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without the embedding and the LM head">,
     Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
-           "device family whose programs run the plan; `ppc.target` says it to passes behind">,
-    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">]);
+           "device family whose programs run the plan; stored as `ppc.target` for later passes">,
+    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin their decisions">]);
 }
 
 def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {

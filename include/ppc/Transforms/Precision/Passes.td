@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerPrecisionPass : Pass<"ppc-lower-precision", "mlir::ModuleOp"> {
-  let summary = "let the products of an f32 model read bf16";
+  let summary = "let the matmuls of an f32 model read bf16";
   let description = [{
     Rounds (`ppc.convert`) what matrix products and attention read of an f32 model to bf16: activations, and parameters, which
     stay f32 themselves. Products sum in f32 and give f32; attention keeps its scores and sums in f32 and gives bf16. Ops

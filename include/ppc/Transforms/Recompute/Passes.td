@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
-  let summary = "mark the ops whose results backward computes again";
+  let summary = "mark the ops whose results backward recomputes";
   let description = [{
     Sets `ppc.recompute` on forward ops of the `ppc.accumulate` as the `recompute` of `#ppc.plan` says, layer by layer:
 
@@ -26,7 +26,7 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
 }
 
 def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
-  let summary = "mark the cheapest values not to keep until stages keep so many bytes less";
+  let summary = "mark the values that are cheapest to recompute until each stage saves the given number of bytes less";
   let description = [{
     For each stage, marks forward ops with `ppc.recompute` until backward needs `save` bytes less per micro-batch from forward,
     or as many less as can be (a remark says so), and adds them to the `recompute` of `#ppc.plan`, by name.

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandCrossEntropyPass : Pass<"ppc-expand-cross-entropy", "mlir::ModuleOp"> {
-  let summary = "write the loss with ops whose classes can be cut";
+  let summary = "write the loss with ops whose classes can be sharded";
   let description = [{
     Replaces `nll, lse = ppc.cross_entropy logits, targets` by `lse = ppc.log_sum_exp logits`,
     `nll = lse - ppc.pick(logits, targets)`. A log_sum_exp over cut classes is partial and combines by `log_sum_exp`; a pick
@@ -50,7 +50,7 @@ def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
   let options = [
     Option<"cluster", "cluster", "std::string", "\"local\"", "the machine: a preset or a YAML file (docs/reference/Clusters.md)">,
     Option<"dp", "dp", "int64_t", "1", "data-parallel degree: parts of the batch">,
-    ListOption<"tensorParallel", "tensor-parallel", "int64_t", "sizes of the axes to cut layers over, outermost first">,
+    ListOption<"tensorParallel", "tensor-parallel", "int64_t", "sizes of the axes that shard layers, outermost first">,
     Option<"microBatch", "micro-batch", "int64_t", "1", "sequences per micro-batch and data-parallel rank">,
     Option<"memoryLimit", "memory-limit", "int64_t", "0",
            "bytes per rank for parameters, their state and saved activations; 0: no limit">,
@@ -59,7 +59,7 @@ def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
 }
 
 def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
-  let summary = "decide how every op is cut, from the shardings of the arguments";
+  let summary = "decide how every op is sharded, from the shardings of the arguments";
   let description = [{
     Spreads the axes of the function arguments over the program: a dimension's axes become those of the factor that walks
     it, and of every other dimension that the factor walks, forwards and backwards until nothing changes. What an argument's
@@ -162,7 +162,7 @@ def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp">
 }
 
 def RotateShardsPass : Pass<"ppc-rotate-shards", "ModuleOp"> {
-  let summary = "choose which gathered parameters go round their ranks instead";
+  let summary = "choose which gathered parameters circulate on a ring of their ranks instead";
   let description = [{
     Where the plan rotates: says `rotated` of each gather of a value that the code of a micro-batch is given, whose blocks are of one size and whose
     only use is a product, over ranks of `data` or `context` axes alone: they compute different things, each in an order of its own. Other

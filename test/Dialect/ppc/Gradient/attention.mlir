@@ -24,7 +24,7 @@ func.func @keys(%q: tensor<1x2x2x2x2xf32>, %k: tensor<1x4x2x2xf32>, %v: tensor<1
 }
 
 func.func @none(%q: tensor<1x2x2x2x2xf32>, %k: tensor<1x4x2x2xf32>, %lse: tensor<1x2x2x2xf32>) {
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 5.000000e-01 : tensor<1x2x2x2x2xf32>, tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>, tensor<1x2x2x2x2xf32>, tensor<1x2x2x2xf32>
   return
 }

@@ -57,7 +57,7 @@ func.func @activations(%a: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>
 }
 
 func.func @none(%a: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xf32>) {
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %0 = ppc.silu_backward %a, %a : tensor<2x3xf32>
   // expected-remark @below {{no gradient: a constant depends on nothing}}
   %1 = ppc.constant dense<1.0> : tensor<2xf32>
@@ -69,7 +69,7 @@ func.func @gelu(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
   %0 = ppc.gelu %x : tensor<3x4xf32>
   // expected-remark @below {{gradient of operand 0 agrees, reads operands [0]}}
   %1 = ppc.gelu %x tanh : tensor<3x4xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %2 = ppc.gelu_backward %x, %x : tensor<3x4xf32>
   return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
 }

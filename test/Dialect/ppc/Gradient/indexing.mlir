@@ -20,7 +20,7 @@ func.func @rotary(%x: tensor<2x3x2x4xf32>) -> (tensor<2x3x2x4xf32>, tensor<2x3x2
 }
 
 func.func @none(%ids: tensor<2x4xi32>, %dy: tensor<2x4x3xf32>) {
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %0 = ppc.embedding_backward %ids, %dy : (tensor<2x4xi32>, tensor<2x4x3xf32>) -> tensor<5x3xf32>
   return
 }

@@ -12,7 +12,7 @@ func.func @loss(%logits: tensor<2x3x4xf32>, %targets: tensor<2x3xi32>) -> tensor
 func.func @none(%logits: tensor<2x4xf32>, %targets: tensor<2xi32>, %row: tensor<2xf32>) {
   // expected-remark @below {{no gradient: created from cross_entropy after autodiff}}
   %0 = ppc.pick %logits, %targets : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<2xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %1 = ppc.cross_entropy_backward %logits, %targets, %row, %row : (tensor<2x4xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x4xf32>
   return
 }

@@ -24,11 +24,11 @@ func.func @rows(%x: tensor<2x3x4xf32>, %w: tensor<4xf32>) -> (tensor<2x3xf32>, t
 }
 
 func.func @none(%x: tensor<2x4xf32>, %w: tensor<4xf32>) {
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %0 = ppc.softmax_backward %x, %x : tensor<2x4xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %1 = ppc.rms_norm_input_gradient %x, %w, %x epsilon 1.000000e-05 : tensor<2x4xf32>, tensor<4xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %2 = ppc.rms_norm_weight_gradient %x, %x epsilon 1.000000e-05 : tensor<2x4xf32> to tensor<4xf32>
   return
 }
@@ -38,9 +38,9 @@ func.func @layer_norm(%x: tensor<2x3x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32
   // expected-remark @+2 {{gradient of operand 1 agrees, reads operands [0]}}
   // expected-remark @+1 {{gradient of operand 2 agrees}}
   %0 = ppc.layer_norm %x, %w, %b epsilon 1.000000e-05 : tensor<2x3x4xf32>, tensor<4xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %1 = ppc.layer_norm_input_gradient %x, %w, %x epsilon 1.000000e-05 : tensor<2x3x4xf32>, tensor<4xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %2 = ppc.layer_norm_weight_gradient %x, %x epsilon 1.000000e-05 : tensor<2x3x4xf32> to tensor<4xf32>
   return %0 : tensor<2x3x4xf32>
 }

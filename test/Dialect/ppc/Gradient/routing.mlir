@@ -31,9 +31,9 @@ func.func @slots(%x: tensor<2x4x3xf32>, %ids: tensor<2x4x2xi32>, %w: tensor<2x4x
 }
 
 func.func @none(%ids: tensor<2x4x2xi32>, %dv: tensor<2x4x2xf32>, %slots: tensor<2x3x2x3xf32>, %x: tensor<2x4x3xf32>) {
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %0 = ppc.top_k_backward %ids, %dv : (tensor<2x4x2xi32>, tensor<2x4x2xf32>) -> tensor<2x4x3xf32>
-  // expected-remark @below {{no gradient: second derivatives are not built}}
+  // expected-remark @below {{no gradient: second derivatives are not implemented}}
   %1 = ppc.routing_weights_gradient %slots, %ids, %x : (tensor<2x3x2x3xf32>, tensor<2x4x2xi32>, tensor<2x4x3xf32>) -> tensor<2x4x2xf32>
   return
 }
