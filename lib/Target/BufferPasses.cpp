@@ -1,4 +1,4 @@
-// From bodies of ppc ops on tensors to loops, products, attention and communication on buffers.
+// Lowers functions of ppc ops on tensors to loops, GEMMs, attention and communication on buffers.
 #include "ppc/Target/BufferPasses.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -33,10 +33,10 @@ using namespace mlir::ppc;
 
 void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool fuseEpilogues,
                           llvm::function_ref<void(OpPassManager &)> beforeOffsets) {
-  // Where results go is decided while a value is still a value.
+  // Destinations of results are chosen while values are still tensors.
   pm.addPass(createPassDestinationsPass());
-  // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
-  // rearranged by loops follow.
+  // GEMMs become library calls before additions become loops, so that an addition can fuse into the call. The second
+  // PpcToPpcRt lowers the collectives whose data loops rearrange.
   pm.addPass(createRotateProductsPass());
   if (fuseRows)
     pm.addPass(createRoundTokensPass());
@@ -59,7 +59,7 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
   bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
   bufferize.unknownTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  pm.addNestedPass<func::FuncOp>(createCSEPass());           // views of one place, of which one is copied to the other
+  pm.addNestedPass<func::FuncOp>(createCSEPass()); // merges views of one buffer, of which one is copied to the other
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass()); // drops copies of a buffer to itself
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
@@ -73,7 +73,8 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
   }
   if (beforeOffsets)
     beforeOffsets(pm);
-  // Of kernels as they are now: a collective that begins or ends between loops would keep them apart.
+  // Starts of collectives move relative to kernels as they are now: a start or wait between two loops would prevent
+  // their fusion.
   pm.addPass(createStartCollectivesPass(StartCollectivesPassOptions{overlap}));
   pm.addPass(createAssignOffsetsPass());
 }

@@ -26,7 +26,7 @@ llvm::StringRef mlir::ppc::lackedBy(const TargetCapabilities &target, const Pipe
     return "two copies of the model";
   if (kind.slicesSequence && !target.sequenceSlices)
     return "sequences in slices";
-  return kind.minChunks > 1 && !target.virtualStages ? "several stages per pipeline device" : "";
+  return kind.minChunks > 1 && !target.virtualStages ? "several stages per pipeline rank" : "";
 }
 
 /// Whether programs run this value of the key at all, whatever the others are, and what it is called.
@@ -41,7 +41,7 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
   if (layout.ep > 1 && !target.experts)
     return with("expert parallelism", "ep", llvm::Twine(layout.ep));
   if (layout.ep > 1 && layout.ep % layout.tp)
-    return with("experts over ranks that are no multiple of the tensor-parallel ones", "ep",
+    return with("experts over ranks that are not a multiple of the tensor-parallel ones", "ep",
                 llvm::Twine(layout.ep) + ", tp " + llvm::Twine(layout.tp));
   if (layout.etp > 1 && !target.expertTensor)
     return with("tensor parallelism inside experts", "etp", llvm::Twine(layout.etp));
@@ -52,16 +52,17 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
   if (!target.deviceGroups && !llvm::all_equal(layout.stageGroups))
     return "stages on several groups of devices (stage_groups)";
   if (!llvm::is_contained(target.zero, layout.zero))
-    return with("gradients or parameters cut over data-parallel ranks", "zero", llvm::Twine(layout.zero));
+    return with("gradients or parameters sharded over data-parallel ranks", "zero", llvm::Twine(layout.zero));
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks() && !target.shardGroups)
-    return with("state cut over some of the data-parallel ranks", "shard_group", llvm::Twine(layout.shardGroup));
+    return with("state sharded over a subset of the data-parallel ranks", "shard_group",
+                llvm::Twine(layout.shardGroup));
   if (layout.zero && layout.shardGroup % layout.ranksTogether())
-    return with("state cut over some of the ranks that share a sequence or experts", "shard_group",
+    return with("state sharded over part of a context- or expert-parallel group", "shard_group",
                 llvm::Twine(layout.shardGroup));
   for (auto [key, group] :
        {std::pair("gradient_group", layout.gradientGroup), std::pair("parameter_group", layout.parameterGroup)})
     if (layout.zero >= 2 && group > 1 && group != layout.shardRanks() && group % layout.ranksTogether())
-      return with("gradients or parameters cut over some of the ranks that share a sequence or experts", key,
+      return with("gradients or parameters sharded over part of a context- or expert-parallel group", key,
                   llvm::Twine(group));
   return "";
 }
@@ -70,7 +71,7 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const Parallel
   if (std::string part = lackedValue(target, layout); !part.empty())
     return part;
   if (layout.vp > 1 && !target.virtualStages)
-    return "several stages per pipeline device (vp " + std::to_string(layout.vp) + ")";
+    return "several stages per pipeline rank (vp " + std::to_string(layout.vp) + ")";
   if (layout.pp > 1) {
     llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule);
     if (!kind)
@@ -82,7 +83,7 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const Parallel
              ")";
   }
   if (!llvm::is_contained(target.precisions, layout.precision))
-    return "products in " + toString(layout.precision).str();
+    return "matmuls in " + toString(layout.precision).str();
   return "";
 }
 
@@ -102,10 +103,10 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelSha
     bool ownKeys = model.latent || !model.kvHeads; // each head
     int64_t heads = ownKeys ? model.heads : model.kvHeads, each = ownKeys ? 1 : model.heads / model.kvHeads;
     if (!exchangedHeads(heads, each, cutHeads(heads, each, layout.tensorColumns()), layout.cp))
-      return llvm::formatv("{0} key-value heads of {1} query heads each exchanged over cp {2} beside tp {3}", heads,
-                           each, layout.cp, layout.tp);
+      return llvm::formatv("{0} key-value heads of {1} query heads each exchanged over cp {2} with tp {3}", heads, each,
+                           layout.cp, layout.tp);
   }
-  // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
+  // Key-value heads are sharded directly, by query heads within their groups, by both, or padded.
   const int64_t tp = layout.tensorColumns();
   std::string ranks = (layout.tpRows > 1 ? "the columns of tp " : "tp ") + std::to_string(tp);
   int64_t group = model.heads / model.kvHeads, byHead = tp;

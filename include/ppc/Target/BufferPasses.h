@@ -1,5 +1,5 @@
-// What all targets lower bodies to first: linalg loops, `ppcrt` products, attention and communication on buffers at
-// fixed offsets.
+// Passes shared by all targets: they lower tensor functions to linalg loops, `ppcrt` GEMMs, attention and communication
+// on buffers at fixed offsets.
 #ifndef PPC_TARGET_BUFFERPASSES_H
 #define PPC_TARGET_BUFFERPASSES_H
 
@@ -8,10 +8,11 @@
 
 namespace mlir::ppc {
 
-/// Bodies of ppc ops on tensors -> ops on buffers, whose temporaries lie at offsets in one scratch each. `overlap`:
-/// collectives run beside what does not need them. `fuseRows`: loops that share rows become regions (`ppc-fuse-rows`).
-/// `fuseEpilogues`: products do what is done with their sums, as cuBLASLt can (`ppc-fuse-epilogues`). `beforeOffsets`
-/// adds passes on what is there by then, such as ones that allocate more.
+/// Lowers functions of ppc ops on tensors to ops on buffers. The temporaries of a function get offsets in one scratch
+/// buffer. `overlap`: collectives run concurrently with ops that do not depend on them. `fuseRows`: loops that share
+/// rows become regions (`ppc-fuse-rows`). `fuseEpilogues`: GEMMs absorb the ops on their sums that cuBLASLt supports as
+/// epilogues (`ppc-fuse-epilogues`). `beforeOffsets` adds passes that run before offsets are assigned, such as passes
+/// that allocate more buffers.
 void addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows = false, bool fuseEpilogues = false,
                      llvm::function_ref<void(OpPassManager &)> beforeOffsets = nullptr);
 /// The passes by name.

@@ -1,5 +1,5 @@
-// A family of devices that programs run on: what its programs can do, how bodies are lowered, how a program is written
-// and linked. Neutral passes run before and behind; no other place asks which target it is.
+// A family of devices that programs run on: the features of its programs, the lowering of device functions, the format
+// and the link step of a program. Neutral passes run before and after it; no other code asks for the target.
 #ifndef PPC_TARGET_TARGET_H
 #define PPC_TARGET_TARGET_H
 
@@ -11,20 +11,20 @@
 
 namespace mlir::ppc {
 
-/// What of a compilation a program carries beside its code.
+/// Texts of a compilation that a program carries in addition to its code.
 struct ProgramTexts {
-  StringRef plan;                        // as people read it
+  StringRef plan;                        // as users read it
   StringRef config;                      // the model's config.json; empty: it has none
-  const llvm::json::Object &mathematics; // what checkpoints compare (Analysis/Mathematics.h)
+  const llvm::json::Object &mathematics; // numerics that checkpoints compare (Analysis/Mathematics.h)
 };
 
 /// How the code of a program is generated.
 struct CodeOptions {
-  /// Of hosts a processor of LLVM's list (empty: that of the machine that compiles), of GPUs chips with commas between
+  /// CPU backend: a processor of LLVM's list (empty: that of the compiling machine). GPUs: chips, separated by commas
   /// (empty: all that PPC compiles for).
   std::string processors;
-  /// What LLVM spends on code of hosts, as clang's -O: 0 (the fastest to compile) to 3. Sums round
-  /// differently.
+  /// Optimization level of LLVM for CPU code, as clang's -O: 0 (the fastest to compile) to 3. Sums round differently
+  /// between levels.
   unsigned optimize = 3;
 };
 
@@ -39,15 +39,15 @@ public:
   /// The passes by name, for ppc-opt.
   virtual void registerPasses() const = 0;
 
-  /// partition -> device: from functions of ppc ops on tensors, outlined and bound to buffers, to functions on buffers
-  /// whose temporaries lie at offsets in one scratch each (checked by ppc-verify-device).
-  /// `overlap`: their collectives run beside what does not need them.
+  /// partition -> device: from functions of ppc ops on tensors, outlined and bound to buffers, to functions on buffers.
+  /// The temporaries of a function have offsets in one scratch buffer (checked by ppc-verify-device).
+  /// `overlap`: collectives run concurrently with ops that do not depend on them.
   virtual void addBodyPasses(OpPassManager &pm, bool overlap) const = 0;
   /// device -> code: the laid out program becomes what `writeObject` takes. It is called after `describeProgram`.
   virtual void addCodePasses(OpPassManager &pm) const = 0;
 
-  /// What the runtime must know of the program (docs/internals/Runtime.md). Fails, with errors at the op, at actions
-  /// and buffers that programs of the target do not have.
+  /// The description of the program for the runtime (docs/internals/Runtime.md). Fails, with errors at the op, at
+  /// actions and buffers that programs of the target do not have.
   virtual FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const = 0;
   /// Whether these are processors that `writeObject` takes; the error names the one that is not.
   virtual llvm::Error checkProcessors(StringRef processors) const = 0;
@@ -60,13 +60,13 @@ public:
   /// The kernels of such a module as their assembler takes them, for each of the processors. Error: the target has
   /// none.
   virtual llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const;
-  /// The kernels of such a module and what they take on each of the processors, as CSV. Error: the target has none.
+  /// The kernels of such a module and their resources on each of the processors, as CSV. Error: the target has none.
   virtual llvm::Expected<std::string> kernelTable(ModuleOp module, StringRef processors) const;
-  /// What the kernels of each function of a module that `addBodyPasses` left move to and from memory, beside the least
-  /// that they could, in bytes, as CSV. Error: the target has none.
+  /// Bytes that the kernels of each function move to and from memory, and a lower bound of them, as CSV; for a module
+  /// after `addBodyPasses`. Error: the target has no kernels.
   virtual llvm::Expected<std::string> trafficTable(ModuleOp module) const;
 
-  /// What links its programs. Errors say what is missing and how to name it.
+  /// The tools that link its programs. Errors say which tool is missing and how to name it.
   virtual llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const = 0;
   virtual llvm::Error link(StringRef object, StringRef executable, const LinkTools &tools) const = 0;
 };
@@ -76,7 +76,7 @@ ArrayRef<const Target *> targets();
 /// Error: as findTargetCapabilities.
 llvm::Expected<const Target *> findTarget(StringRef name);
 
-/// Programs for hosts (hostCapabilities).
+/// Programs of the CPU backend (hostCapabilities).
 const Target &hostTarget();
 /// Programs for NVIDIA GPUs (cudaCapabilities).
 const Target &cudaTarget();

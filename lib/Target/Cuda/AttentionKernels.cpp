@@ -1,7 +1,7 @@
-// Attention and its gradients, a warp for each row: for a query, or for a key and value. Lanes share out the head's
-// dimension; scores are sums over lanes in a fixed tree, and gradients of keys and values add queries in their order:
-// the same bits from run to run. In f32 throughout, whatever the operands are; for products by tensor cores there is
-// another form.
+// Attention and its gradients, one warp per row: a query, or a key with its value. Lanes share out the head dimension;
+// scores are sums over lanes in a fixed tree, and gradients of keys and values add queries in order, so results are
+// bitwise the same from run to run. All arithmetic is in f32, whatever the operand types; kernels that use tensor cores
+// are in AttentionTiles.cpp.
 #include "AttentionOnePass.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -31,7 +31,7 @@ public:
     });
     Row query = readRow(ins[0], indices, keyDim);
     Value slope = slopes ? wide(w.load(slopes, {at[2], at[3]})) : Value();
-    Row carried{number(-INFINITY), number(0)}; // the largest score, the sum of powers
+    Row carried{number(-INFINITY), number(0)}; // the largest score, the sum of exponentials
     carried.append(registers(valueDim), number(0));
     auto loop = overKeys(at[1], carried, [&](Value key, ValueRange so) {
       Value score = scoreOf(query, key, at, slope);
@@ -133,7 +133,7 @@ private:
     place0 = start(w);
   }
 
-  /// What follows is for queries that are not padding; for padding, `otherwise`.
+  /// The code emitted next runs for queries that are not padding; for padding, `otherwise`.
   template <typename F> void enterReal(Value query, F otherwise) {
     if (!first)
       return;
@@ -213,7 +213,7 @@ private:
   /// The queries that see a key, [from, to): real ones.
   std::pair<Value, Value> queriesOf(Value key) {
     Value from = w.index(0), to = w.index(queries);
-    Value real = arith::SubIOp::create(b, w.index(keys), place0); // so many are not padding
+    Value real = arith::SubIOp::create(b, w.index(keys), place0); // number of keys that are not padding
     if (first)
       to = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, to, real), from);
     if (causal) {
@@ -225,7 +225,7 @@ private:
     return {from, to};
   }
 
-  /// scale q k + slope (key - own place), `at` being the query's indices.
+  /// scale q k + slope (key - own position), `at` being the query's indices.
   Value scoreOf(const Row &query, Value key, ArrayRef<Value> at, Value slope) {
     Row keyRow = readRow(ins[1], {at[0], key, at[2]}, keyDim);
     return scoreOfRows(query, keyRow, key, at[1], slope);
@@ -253,7 +253,7 @@ private:
     query.slope = slopes ? wide(w.load(slopes, {at[2], at[3]})) : Value();
     return query;
   }
-  /// Of one score: its power, and its gradient times the scale.
+  /// The exponential of one score, and its gradient times the scale.
   std::pair<Value, Value> ofScore(const QueryRow &query, const Row &keyRow, const Row &value, Value key,
                                   ArrayRef<Value> at) {
     Value score = scoreOfRows(query.elements, keyRow, key, at[1], query.slope);

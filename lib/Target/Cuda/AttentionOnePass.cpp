@@ -1,16 +1,16 @@
 // Gradients of attention by tensor cores in one pass over scores (Dao, FlashAttention-2, 2023, algorithm 2). A block
 // keeps 128 keys with their values, and goes over tiles of 64 queries with the gradients of their results:
 //   P = 2^(scale q k - logarithm),  dS = P (dout v - delta),  dv += P' dout,  dk += scale dS' q,  dq += scale dS k.
-// Scores and their gradients are transposed, keys by queries: a warp has 32 keys and half of the queries, from whose
-// sums it takes its left operands of the next products; the other half, which the warp beside it has, comes through
-// shared memory. It sums half of the columns of dk and dv, so that right operands serve two products each.
+// Scores and their gradients are transposed, keys by queries: a warp has 32 keys and half of the queries, whose sums
+// become the left operands of its next MMAs; the other half comes from the neighbouring warp through shared memory. A
+// warp sums half of the columns of dk and dv, so each right operand serves two MMAs.
 //
-// A block is a head's of queries. Sums of dq are in memory, and blocks add to a tile of them in turns, from the first
-// keys that a query sees to the last, whose block scales and rounds them. Blocks go over tiles from the last queries to
-// the first, so that those that begin at the same time find it to be their turn one tile after the other, and the
-// longest of causal attention begin first. Heads of a group add to the gradients of their keys in turns, too. A block
-// takes its number when it begins; blocks that it waits for have smaller ones and are under way. The same bits from run
-// to run.
+// A block belongs to one query head. Sums of dq are in memory, and blocks add to a tile of them in turns, from the
+// first keys that a query sees to the last, whose block scales and rounds them. Blocks visit tiles from the last
+// queries to the first, so that for blocks that start together the turns come up one tile after the other, and the
+// longest blocks of causal attention start first. Heads of a group add to the gradients of their keys in turns, too. A
+// block takes its number when it starts; blocks that it waits for have smaller numbers and are in flight already.
+// Results are bitwise the same from run to run.
 #include "AttentionOnePass.h"
 #include "TensorTiles.h"
 
@@ -24,7 +24,8 @@ public:
   using Registers = TensorTiles::Registers;
   static constexpr int64_t warps = AttentionScratch::threads / kWarp, keptRows = AttentionScratch::keysOfBlock,
                            ownKeys = 32, movedRows = AttentionScratch::queriesOfTile, ownQueries = movedRows / 2;
-  /// Of keys and values together, up to which a warp has registers for its own ones beside its sums.
+  /// Limit of key and value dimensions together, up to which a warp has registers for its keys and values in addition
+  /// to its sums.
   static constexpr int64_t kDimsInRegisters = 128;
 
   OnePassGradients(KernelWriter &w, const AttentionProblem &problem) : TileIndices(w), p(problem), scratch(problem) {}
@@ -54,7 +55,8 @@ public:
   }
 
 private:
-  // ---- Shared memory: keys, values, two tiles of queries, one of gradients, powers, their gradients, statistics ----
+  // ---- Shared memory: keys, values, two tiles of queries, one of gradients, exponentials, their gradients, statistics
+  // ----
   Tile tileAt(int64_t bytes, int64_t rows, int64_t dim) { return {shared ? t->at(shared, bytes) : Value(), rows, dim}; }
   Tile keys() { return tileAt(0, keptRows, p.keyDim); }
   int64_t afterKeys() { return keys().bytes(); }
@@ -63,13 +65,13 @@ private:
   int64_t queryBytes() { return Tile{{}, movedRows, p.keyDim}.bytes(); }
   Tile gradients() { return tileAt(afterValues() + 2 * queryBytes(), movedRows, p.valueDim); }
   int64_t afterGradients() { return afterValues() + 2 * queryBytes() + gradients().bytes(); }
-  /// Powers, or with 1 their gradients: [key, query].
+  /// Exponentials, or with 1 their gradients: [key, query].
   Tile scores(int64_t which) {
     int64_t bytes = Tile{{}, keptRows, movedRows}.bytes();
     return tileAt(afterGradients() + which * bytes, keptRows, movedRows);
   }
   int64_t statisticsPlace() { return afterGradients() + 2 * Tile{{}, keptRows, movedRows}.bytes(); }
-  static constexpr int64_t statisticsBytes = 2 * movedRows * 4; // of a stage: logarithms, then deltas
+  static constexpr int64_t statisticsBytes = 2 * movedRows * 4; // bytes of a stage: logarithms, then deltas
   int64_t sharedBytes() { return statisticsPlace() + 2 * statisticsBytes + 16; }
 
   Value ofStage(Value tile, int64_t place, int64_t bytes) {
@@ -99,7 +101,7 @@ private:
   }
   Value isFirstThread() { return compare(arith::CmpIPredicate::eq, w.thread(), w.i32(0)); }
 
-  /// The place of a scratch at `number`, of 4 bytes each.
+  /// Address of word `number` (4 bytes each) of a scratch buffer.
   Value scratchAt(Value memref, Value number) {
     Value base = w.map.lookup(memref), place = arith::IndexCastOp::create(b, b.getI64Type(), number);
     return LLVM::GEPOp::create(b, base.getType(), b.getF32Type(), base, ValueRange(place));
@@ -123,7 +125,7 @@ private:
   }
   Value numberPlace() { return t->at(shared, statisticsPlace() + 2 * statisticsBytes); }
 
-  /// What the block's number says. It is read again wherever this is needed, so that no registers keep it.
+  /// Decodes the block's number. It is read again at each use, so that no registers hold it.
   void findPlace() {
     Value number = LLVM::LoadOp::create(b, b.getI32Type(), numberPlace(), 4, /*isVolatile=*/true);
     SmallVector<Value> at =
@@ -191,7 +193,7 @@ private:
   void copyQueries(Value tile, bool isThere) {
     auto query = [&](Value row) { return SmallVector<Value>{batch, row, head, group}; };
     t->copyRows(queries(tile), p.ins[0], times(tile, movedRows), limitOf(isThere), query);
-    constexpr int64_t chunks = movedRows / 4; // of 16 bytes
+    constexpr int64_t chunks = movedRows / 4; // chunks of 16 bytes
     byThread(compare(arith::CmpIPredicate::ult, w.thread(), w.i32(2 * chunks)), [&] {
       Value thread = w.asIndex(w.thread()), which = arith::DivUIOp::create(b, thread, w.index(chunks));
       Value number = times(arith::RemUIOp::create(b, thread, w.index(chunks)), 4);
@@ -206,7 +208,7 @@ private:
 
   /// The tiles [from, to), from the last to the first; tiles down to `end` follow.
   Registers overTiles(Value from, Value to, Value end, const Registers &carried, bool whole) {
-    Value last = i32(minus(to, w.index(1))); // of 32 bits: fewer registers
+    Value last = i32(minus(to, w.index(1))); // in 32 bits: fewer registers
     auto loop = scf::ForOp::create(b, w.i32(0), i32(minus(to, from)), w.i32(1), carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -218,7 +220,7 @@ private:
     byThread(more, [&] { copyQueries(next, true); });
     t->endGroup();
     scoresOf(tile, whole);
-    t->barrier(); // powers and their gradients are there
+    t->barrier(); // exponentials and their gradients are in shared memory
     Registers sums(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
     size_t ofKeys = size_t(p.keyDim / 16 * 8);
     addTo(MutableArrayRef<Value>(sums).drop_front(ofKeys), powers, scores(0), gradients());
@@ -263,7 +265,7 @@ private:
     return sums;
   }
 
-  /// Powers and their gradients, in registers and in shared memory.
+  /// Exponentials and their gradients, in registers and in shared memory.
   void scoresOf(Value tile, bool whole) {
     powers = products(keys(), ownKeyRows, queries(tile));
     scoreGradients = products(values(), ownValueRows, gradients());
@@ -283,7 +285,7 @@ private:
         for (int64_t element = 0; element < 4; ++element) {
           int64_t odd = element % 2, row = element / 2;
           Value minusLogarithm = arith::NegFOp::create(b, LLVM::ExtractElementOp::create(b, logarithms, w.i32(odd)));
-          int64_t later = 16 * m + 8 * row, number = 8 * n + odd; // of the lane's keys and queries
+          int64_t later = 16 * m + 8 * row, number = 8 * n + odd; // offsets of the lane's keys and queries
           Value distance = slope ? minus(plus(ownKey, w.index(later)), plus(firstMoved, w.index(number))) : Value();
           Value &power = powers[m][n][element], &gradient = scoreGradients[m][n][element];
           power = powerOf(power, whole ? Value() : isSeen(seen, later, number), minusLogarithm, distance);
@@ -304,8 +306,8 @@ private:
         }
   }
 
-  /// The queries from `firstMoved` on that see the lane's first key. Those that are padding or not there have powers of
-  /// 0.
+  /// The queries from `firstMoved` on that see the lane's first key. For padding and queries past the end the
+  /// exponentials are 0.
   Columns columnsOf(Value firstMoved) {
     Columns seen;
     Value ahead = minus(minus(ownKey, start), firstMoved);
@@ -315,8 +317,8 @@ private:
       limitTo(seen, plus(ahead, w.index(*p.window)));
     return seen;
   }
-  /// Whether query `number` sees the key `later` behind the first one: as the query so many before it sees the first
-  /// one.
+  /// Whether query `number` sees the key that follows the lane's first key by `later`: equivalent to query `number -
+  /// later` seeing the first key.
   Value isSeen(const Columns &seen, int64_t later, int64_t number) {
     Value result = counts(seen, number - later);
     if (p.keys % keptRows)
@@ -392,7 +394,7 @@ private:
     byThread(isFirstThread(), [&] { waitFor(counter, i32(minus(keyTile, first))); });
     t->barrier();
     auto pass = [&] { passQueryGradients(flat, place, isFirst); };
-    // A causal query that sees all keys of a block sees keys behind them, if they are there.
+    // A causal query that sees all keys of a block also sees the keys after them, if they exist.
     if (whole && p.causal && !p.first && p.queries % movedRows == 0) {
       pass();
     } else {
@@ -407,7 +409,7 @@ private:
     byThread(isFirstThread(), [&] { signal(counter); });
   }
 
-  /// The place of a thread's element, from that of its first one on.
+  /// Address of element `number` of a thread, from the address of its first one.
   Value elementAt(Value place, size_t number) {
     return LLVM::GEPOp::create(b, place.getType(), b.getF32Type(), place,
                                ArrayRef<LLVM::GEPArg>{int32_t(number) * int32_t(AttentionScratch::threads)});
@@ -441,7 +443,7 @@ private:
     return Registers(choice.getResults().begin(), choice.getResults().end());
   }
 
-  /// The gradients of a tile from `row` and `column` of this lane on, those of queries that are there.
+  /// The gradients of a tile from `row` and `column` of this lane on, for queries within bounds.
   void roundQueryGradients(const Registers &sums, Value row, Value column) {
     int64_t columns = p.keyDim / 4;
     Value scale = t->number(float(p.scale));
@@ -543,10 +545,11 @@ private:
   AttentionScratch scratch;
   std::optional<TensorTiles> t;
   Value shared, batch, head, group, headOfKeys, headOfQueries, keyTile, firstOfBlock, start, slope;
-  Value half, firstKey, laneRow, laneColumn; // of i32: which queries of a tile the warp has; its first key in the block
-  Value ownKey;                              // this lane's first one; others are 8, 16 and 24 behind it
-  OwnRows ownKeyRows, ownValueRows;          // of narrow heads; else they are read again for each tile
-  Fragments powers, scoreGradients;          // of the tile at hand
+  // In i32: the half of a tile's queries that the warp has; its first key in the block.
+  Value half, firstKey, laneRow, laneColumn;
+  Value ownKey;                     // this lane's first key; its others follow at distances 8, 16 and 24
+  OwnRows ownKeyRows, ownValueRows; // rows of narrow heads; others are read again for each tile
+  Fragments powers, scoreGradients; // values of the current tile
 };
 
 } // namespace

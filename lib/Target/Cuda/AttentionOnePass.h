@@ -6,12 +6,13 @@
 
 namespace mlir::ppc::cuda {
 
-/// Two buffers of scratch, by places of 4 bytes. Of statistics: for each query of whole tiles of a head the logarithm
-/// (times log2 e) and the delta (the sum of the result times its gradient), of f32; then, of i32, for each tile how
-/// many blocks of keys have added to it, for each block of keys how many heads of its group have, and the number of the
-/// next block. Of sums (f32): gradients of queries, if there are several blocks of keys; then those of keys and values,
-/// if groups have several heads. Sums lie as threads have them: of a tile or block the elements of a thread, for each
-/// the threads side by side.
+/// Layout of two scratch buffers, in words of 4 bytes.
+/// Statistics: for each query of full tiles of a head the logarithm (times log2 e) and the delta (the sum of the result
+/// times its gradient), in f32; then, in i32, the number of key blocks that have added to each tile, the number of
+/// heads of the group that have added to each key block, and the number of the next block.
+/// Sums (f32): gradients of queries, if there are several blocks of keys; then those of keys and values, if groups have
+/// several heads. They are stored as threads hold them: per tile or block, the elements of a thread, interleaved over
+/// threads.
 struct AttentionScratch {
   static constexpr int64_t queriesOfTile = 64, keysOfBlock = 128, threads = 256;
 
@@ -31,8 +32,8 @@ struct AttentionScratch {
 /// Whether heads have sizes that this form takes: 64 or 128, in bf16.
 bool fitsOnePass(const AttentionProblem &problem);
 
-/// The kernels in their order: counters become zero, logarithms and deltas are computed, and gradients of queries that
-/// see no key are zero; then all gradients. `w` has begun.
+/// The kernels in order: the first one clears counters, computes logarithms and deltas, and zeroes gradients of queries
+/// that see no key; the second one computes all gradients. Call w.begin() first.
 void writePreparation(KernelWriter &w, const AttentionProblem &problem);
 void writeOnePass(KernelWriter &w, const AttentionProblem &problem);
 

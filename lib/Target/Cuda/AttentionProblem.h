@@ -1,4 +1,4 @@
-// What attention and its gradients are given (ppcrt.attention, ppcrt.attention_backward).
+// Shapes and operands of attention and its gradients (ppcrt.attention, ppcrt.attention_backward).
 #ifndef PPC_LIB_TARGET_CUDA_ATTENTIONPROBLEM_H
 #define PPC_LIB_TARGET_CUDA_ATTENTIONPROBLEM_H
 
@@ -29,7 +29,7 @@ struct AttentionProblem {
 
   static ArrayRef<int64_t> shapeOf(Value memref) { return cast<MemRefType>(memref.getType()).getShape(); }
 
-  /// The place of the first query among the keys, in the kernel that `w` writes.
+  /// Position of the first query among the keys, in the kernel that `w` writes.
   Value start(KernelWriter &w) const { return first ? w.map.lookup(first) : w.index(causal ? keys - queries : 0); }
 
 private:
@@ -52,7 +52,7 @@ void writeWarpgroupAttention(KernelWriter &w, const AttentionProblem &problem);
 void writeTensorMemoryAttention(KernelWriter &w, const AttentionProblem &problem);
 void writeWarpgroupQueryGradient(KernelWriter &w, const AttentionProblem &problem);
 void writeWarpgroupKeyGradients(KernelWriter &w, const AttentionProblem &problem);
-/// By tensor cores. `w` has begun.
+/// Attention on tensor cores. Call w.begin() first.
 void writeTiledAttention(KernelWriter &w, const AttentionProblem &problem);
 /// The gradient of queries; of keys and values, or of one of both where registers do not hold the sums of both.
 void writeTiledQueryGradient(KernelWriter &w, const AttentionProblem &problem);

@@ -1,4 +1,4 @@
-// What is done for each query before the one pass over scores, and the scratch of both.
+// Preparation for each query before the one pass over scores, and the scratch buffers of both kernels.
 #include "AttentionOnePass.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,8 +17,8 @@ class QueryRows {
 public:
   QueryRows(KernelWriter &w, const AttentionProblem &p) : w(w), b(w.b), p(p), scratch(p) {}
 
-  /// A few lanes for each row of whole tiles. Rows of no query that sees a key have an infinite logarithm, which makes
-  /// powers 0.
+  /// A few lanes for each row of full tiles. Rows without a query that sees a key have an infinite logarithm, which
+  /// makes their exponentials 0.
   void prepare() {
     int64_t lanes = p.valueDim / kWidth, rowsOfTiles = scratch.tiles * AttentionScratch::queriesOfTile;
     w.kernel.threads = AttentionScratch::threads;

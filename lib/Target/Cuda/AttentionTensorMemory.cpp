@@ -1,9 +1,10 @@
-// Attention forward by products in tensor memory (sm_100a). A block has two tiles of 128 queries of a head, and goes
-// over tiles of 128 keys and their values, from the last one to the first, as by warpgroups. Its warps have roles
-// (Zadouri et al., FlashAttention-4, 2026): one thread copies tiles, one begins products; a warpgroup for each tile of
-// queries raises scores to powers, a row a thread, while the products of the other tile run; another one scales the
-// sums of results where the largest score of a row has grown, and writes results. Scores are in tensor memory, powers
-// in bf16 in their place, sums of results beside them. Sums are in a fixed order: the same bits from run to run.
+// Attention forward with MMAs in tensor memory (sm_100a). A block has two tiles of 128 queries of a head, and visits
+// tiles of 128 keys and their values, from the last one to the first, as the warpgroup kernel does. Its warps have
+// roles (Zadouri et al., FlashAttention-4, 2026): one thread copies tiles, one issues MMAs; one warpgroup per tile of
+// queries computes the exponentials of scores, a row a thread, while the MMAs of the other tile run; another warpgroup
+// rescales the sums of results after the largest score of a row has grown, and writes results. Tensor memory holds the
+// scores, the exponentials in bf16, which overwrite them, and the sums of results. Sums are in a fixed order: results
+// are bitwise the same from run to run.
 #include "AttentionWarpgroups.h"
 #include "TensorMemory.h"
 
@@ -13,7 +14,7 @@
 namespace mlir::ppc::cuda {
 namespace {
 
-/// The largest score that counts for a row is raised when powers would be above 2 to this.
+/// The largest score of a row is raised when exponentials would exceed 2 to this.
 constexpr float kLargestPower = 8;
 /// Registers of a thread by role: together what a multiprocessor has, 65,536.
 constexpr int64_t kRegistersToRaise = 184, kRegistersToScale = 88, kRegistersToBegin = 56;
@@ -66,7 +67,7 @@ private:
     addBarriers(valuesThere, stages, 1);
     addBarriers(valuesFree, stages, 1);
     addBarriers(scoresThere, tiles, 1);
-    addBarriers(mayAdd, tiles, 2 * warps); // powers are there, and sums are scaled
+    addBarriers(mayAdd, tiles, 2 * warps); // exponentials are stored, and sums are scaled
     addBarriers(factorsThere, tiles, warps);
     addBarriers(divisorsThere, tiles, warps);
     addBarriers(resultsThere, tiles, 1);
@@ -145,7 +146,7 @@ private:
     copyValues(sub(count, w.i32(1)));
   }
 
-  // ---- The thread that begins products ----
+  // ---- The thread that issues MMAs ----
 
   Value scoresOf(int64_t tile) { return add(scores, w.i32(tile * keysOfTile)); }
   Value resultsOf(int64_t tile) { return add(results, w.i32(tile * p.valueDim)); }
@@ -177,7 +178,7 @@ private:
         beginResults(tile, n);
         if (tile == tiles - 1)
           memory.commit(barrierOf(valuesFree, stageOf(n)));
-        beginScores(tile, next); // where the powers were
+        beginScores(tile, next); // overwrites the exponentials
       }
       memory.commit(barrierOf(keysFree, stageOf(next)));
     });
@@ -188,17 +189,18 @@ private:
     }
   }
 
-  // ---- Warpgroups that raise scores to powers, a row a thread ----
+  // ---- Warpgroups that compute the exponentials of scores, a row a thread ----
 
-  /// Of the row: the score that powers are relative to, not scaled, and the sum of powers.
+  /// State of a row: the score that exponentials are relative to, not scaled, and the sum of exponentials.
   struct Row {
     Value largest, sum;
   };
 
   /// An op, of which compilers make no copies for some lanes.
   void syncWarp() { NVVM::SyncWarpOp::create(b, w.i32(-1)); }
-  /// Inline PTX under a condition, without a branch: behind one compilers would make copies of what whole warps have to
-  /// execute together, and lanes could wait for what another one of their warp has not said yet.
+  /// Inline PTX under a condition, without a branch. After a branch compilers would duplicate code that all lanes of a
+  /// warp have to execute together, and lanes could wait for an arrival that another lane of their warp has not
+  /// signalled yet.
   void emitIf(Value condition, StringRef text, StringRef constraints, ValueRange operands) {
     SmallVector<Value> all{arith::ExtUIOp::create(b, b.getI32Type(), condition)};
     llvm::append_range(all, operands);
@@ -207,7 +209,7 @@ private:
                               ("r," + constraints + ",~{memory}").str(), /*has_side_effects=*/true,
                               /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   }
-  /// Of the whole warp.
+  /// Arrives for the warp as a unit.
   void arrive(Value barrier) {
     syncWarp();
     emitIf(compare(arith::CmpIPredicate::eq, t->lane, w.i32(0)), "mbarrier.arrive.shared::cta.b64 _, [$1];", "r",
@@ -308,7 +310,7 @@ private:
            [&] { w.store(orZero(natural), p.outs[1], indicesOf(query)); });
   }
 
-  /// Of a row that is padding: 0.
+  /// `value`, or 0 for a row that is padding.
   Value orZero(Value value) {
     if (!p.first)
       return value;
@@ -322,10 +324,10 @@ private:
 
   void scaleAndWrite() {
     forTiles(w.i32(0), count, [&](Value n) {
-      Value isLater = compare(arith::CmpIPredicate::ne, n, w.i32(0)); // the first products do not add
+      Value isLater = compare(arith::CmpIPredicate::ne, n, w.i32(0)); // the first MMAs do not add
       for (int64_t tile = 0; tile < tiles; ++tile) {
         own = w.i32(tile);
-        // Who raised the scores has seen that the products before are done.
+        // The warpgroup that computed the exponentials has seen the preceding MMAs complete.
         groups.waitFor(plusBytes(factorsThere, tile * 8), odd(n));
         memory.afterBeingTold();
         Value factor = LLVM::LoadOp::create(b, b.getF32Type(), rowOf(factors), 4);
@@ -359,7 +361,7 @@ private:
   }
 
   void writeResults(int64_t tile, Value factor) {
-    constexpr int64_t width = 8; // of a store
+    constexpr int64_t width = 8; // elements of a store
     Value place = memory.ofWarp(resultsOf(tile), t->warp);
     query = plus(firstOfBlock, plus(w.index(tile * rowsOfTile), w.asIndex(rowInTile())));
     Value isInside = compare(arith::CmpIPredicate::slt, query, w.index(p.queries));
@@ -384,8 +386,8 @@ private:
   Value scoresThere, mayAdd, factorsThere, divisorsThere, resultsThere;
   Value queryMap, keyMap, valueMap;
   Value head, group, firstOfBlock, start, all, count; // count: tiles of keys
-  Value scores, results;                              // of the first tile of queries, in tensor memory
-  Value query, ownScores;                             // of a thread that has a row; of its warp
+  Value scores, results;                              // tiles in tensor memory; of the first tile of queries
+  Value query, ownScores;                             // a thread's query; the scores of its warp
 };
 
 } // namespace

@@ -1,9 +1,9 @@
-// Gradients of attention by tensor cores. A block keeps 16 rows for each warp: queries with the gradients of their
-// results, or keys with their values; and goes over tiles of the other two, in their order. With scores computed again:
+// Gradients of attention on tensor cores. A block keeps 16 rows per warp: queries with the gradients of their results,
+// or keys with their values; and visits tiles of the other two in order. With recomputed scores:
 //   P = 2^(scale q k - logarithm),  dP = dout v,  dS = P (dP - delta),  delta = the sum of out dout,
 //   dq = scale dS k,  dk = scale dS' q,  dv = P' dout
-// (Dao, FlashAttention-2, 2023, algorithm 2, with two passes in the place of sums in memory): the same bits from run to
-// run.
+// (Dao, FlashAttention-2, 2023, algorithm 2, with two passes instead of sums in memory). Results are bitwise the same
+// from run to run.
 #include "AttentionProblem.h"
 #include "TensorTiles.h"
 
@@ -66,7 +66,7 @@ private:
   }
   TilePair keptTiles() { return pairOf(shared, kept(), p.keyDim, p.valueDim, &*t); }
   int64_t bytesOf(int64_t rows) const { return pairOf({}, rows, p.keyDim, p.valueDim, nullptr).bytes(); }
-  /// Behind the tiles: deltas and logarithms of a tile of queries.
+  /// After the tiles: deltas and logarithms of a tile of queries.
   int64_t statisticsBytes() const { return ofQueries ? 0 : 2 * int64_t(sizeof(float)) * moved; }
   int64_t sharedBytes() const { return bytesOf(kept()) + stages * bytesOf(moved) + statisticsBytes(); }
 
@@ -302,7 +302,8 @@ private:
   Value powerOf(Value score, Value seen, Value logarithm, Value distance) {
     Value minus = arith::NegFOp::create(b, logarithm);
     if (slope) {
-      Value away = ofQueries ? plus(start, distance) : this->minus(start, distance); // of the query from the key
+      Value away =
+          ofQueries ? plus(start, distance) : this->minus(start, distance); // distance of the query from the key
       away = arith::IndexCastOp::create(b, b.getI32Type(), this->minus(w.index(0), away));
       minus = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), away), minus);
     }
@@ -352,8 +353,8 @@ private:
   int64_t warps = 0, moved = 0, stages = 0; // rows of a tile that moves, and how many such tiles there are
   std::optional<TensorTiles> t;
   Value batch, head, group, firstOfBlock, start, shared, slope;
-  Value keptRow;                            // of this warp, the first one
-  Value ownRows[2], logarithm[2], delta[2]; // of this lane; the last two of queries
+  Value keptRow;                            // first row of this warp
+  Value ownRows[2], logarithm[2], delta[2]; // values of this lane; the last two belong to queries
 };
 
 } // namespace

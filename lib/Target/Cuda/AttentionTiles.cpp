@@ -1,9 +1,9 @@
-// Attention by tensor cores: a warp has 32 queries of a head (16 of heads wider than 128), a block four warps and a
+// Attention on tensor cores: a warp has 32 queries of a head (16 for heads wider than 128), a block four warps and a
 // tile of keys and one of values, each of which is copied while the other one is used (Dao, FlashAttention-2, 2023: one
-// pass over keys, rows scaled again when their maximum grows). What is read of keys and values serves both halves of a
-// warp's queries; these are in registers where heads are at most 64 wide, else in shared memory. Tiles of which each
-// query sees all keys come first, and are not looked at key by key. Sums are in a fixed order: the same bits from run
-// to run.
+// pass over keys, rows rescaled when their maximum grows). Each fragment of keys and values serves both halves of a
+// warp's queries; the queries are in registers if heads are at most 64 wide, else in shared memory. Tiles of which each
+// query sees all keys come first and need no mask. Sums are in a fixed order: results are bitwise the same from run to
+// run.
 #include "AttentionProblem.h"
 #include "TensorTiles.h"
 
@@ -12,7 +12,7 @@
 namespace mlir::ppc::cuda {
 
 constexpr double kLn2 = 0.69314718055994530942;
-/// Of a key that is not seen: far below every score, and finite, so that differences are numbers.
+/// Score of a masked key: far below every real score, and finite, so that differences are numbers.
 constexpr float kHidden = -1e30f;
 
 bool fitsTensorCores(const AttentionProblem &problem) {
@@ -75,7 +75,7 @@ private:
     firstRow = plus(plus(firstOfBlock, times(w.asIndex(t->warp), rowsOfWarp)), own);
   }
 
-  /// This lane's queries, each eight behind the one before it.
+  /// This lane's queries, at distances of eight.
   size_t rowCount() const { return size_t(2 * parts); }
   Value rowAt(int64_t row) { return plus(firstRow, w.index(8 * row)); }
   Value clamped(Value query) { return least(query, w.index(p.queries - 1)); }
@@ -85,9 +85,10 @@ private:
   Tile valueTile() { return {shared ? t->at(shared, keyTile().bytes()) : Value(), keysOfTile, p.valueDim}; }
   int64_t bytesOfKeys() { return keyTile().bytes() + valueTile().bytes(); }
   Tile queryTile() { return {shared ? t->at(shared, bytesOfKeys()) : Value(), rowsOfBlock, p.keyDim}; }
-  /// Where queries are, the largest scores and the sums of powers of a thread's rows are, too, between tiles.
+  /// Offset of the running maxima and sums of exponentials of a thread's rows, which are next to the queries between
+  /// tiles.
   int64_t rowsPlace() { return bytesOfKeys() + queryTile().bytes(); }
-  static constexpr int64_t rowsBytes = 4 * 4; // of a thread
+  static constexpr int64_t rowsBytes = 4 * 4; // bytes of a thread
   int64_t bytesOfTiles() { return isQueryShared ? rowsPlace() + 2 * rowsBytes * warps * kWarp : bytesOfKeys(); }
   /// Columns 16 k to 16 k + 15 of the warp's queries 16 part to 16 part + 15.
   Registers queryAt(int64_t part, int64_t k) {
@@ -129,7 +130,8 @@ private:
     return most(whole, from);
   }
 
-  /// What is carried: of each row the largest score, then this lane's sums of powers, then the result's fragments.
+  /// Loop-carried values: of each row the largest score, then this lane's sums of exponentials, then the result's
+  /// fragments.
   Registers overTiles() {
     auto [from, to] = tilesOfBlock();
     copyTile(keyTile(), p.ins[1], from, /*isThere=*/false); // if no query sees one, it is not used
@@ -152,7 +154,7 @@ private:
     Value own = arith::MulIOp::create(b, w.thread(), w.i32(rowsBytes));
     return t->at(t->at(shared, own), rowsPlace() + which * rowsBytes * warps * kWarp);
   }
-  /// Largest scores and sums of powers: stored, or what carries them.
+  /// Largest scores and sums of exponentials: stored in shared memory, or loop-carried.
   Registers keepRows(ArrayRef<Value> rows) {
     if (!isQueryShared)
       return Registers(rows);
@@ -177,21 +179,21 @@ private:
   }
   size_t carriedRows() const { return isQueryShared ? 0 : 2 * rowCount(); }
 
-  /// The tiles [from, to) of those up to `end`; keys of the first one are under way.
+  /// The tiles [from, to) of those up to `end`; the copy of the first one's keys is in flight.
   Registers overTiles(Value from, Value to, Value end, const Registers &carried, bool whole) {
     auto narrow = [&](Value x) { return arith::IndexCastOp::create(b, b.getI32Type(), x).getResult(); };
-    auto loop = scf::ForOp::create(b, narrow(from), narrow(to), w.i32(1), carried); // of 32 bits: fewer registers
+    auto loop = scf::ForOp::create(b, narrow(from), narrow(to), w.i32(1), carried); // in 32 bits: fewer registers
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value number = loop.getInductionVar(), after = arith::AddIOp::create(b, number, w.i32(1));
     Value tile = w.asIndex(number), next = w.asIndex(after);
     t->waitForGroups(0);
-    t->barrier(); // keys are there, values of the tile before have been used
+    t->barrier(); // keys have arrived, values of the tile before have been used
     copyTile(valueTile(), p.ins[2], tile);
     t->endGroup();
     Fragments scores = scoresOf();
     t->waitForGroups(0);
-    t->barrier(); // values are there, keys have been used
+    t->barrier(); // values have arrived, keys have been used
     {
       OpBuilder::InsertionGuard inner(b);
       auto more =
@@ -207,7 +209,7 @@ private:
   using Fragments = SmallVector<SmallVector<Registers>>; // [16 queries][8 keys or columns], both rows of a lane in each
 
   Registers useTile(Value tile, Fragments &scores, ValueRange so, bool whole) {
-    // Scores of which none is hidden and that grow with their products are scaled as their maximum is subtracted.
+    // Scores without a mask that grow with q k are scaled when their maximum is subtracted.
     bool scaleLater = whole && !slope && p.scale > 0;
     Value scale = t->number(float(p.scale * kLog2E));
     if (!scaleLater)
@@ -264,7 +266,7 @@ private:
     return carried.slice(carriedRows() + size_t(4 * (part * (p.valueDim / 8) + n)), 4);
   }
 
-  /// Products of queries and keys.
+  /// q k for all queries of a warp and all keys of a tile.
   Fragments scoresOf() {
     Fragments scores(size_t(parts), SmallVector<Registers>(keysOfTile / 8, t->zeros()));
     for (int64_t k = 0; k < p.keyDim / 16; ++k) {
@@ -286,7 +288,7 @@ private:
   void scaleScores(Fragments &scores, Value tile, bool whole) {
     Value lane = w.asIndex(arith::AndIOp::create(b, t->lane, w.i32(3)));
     Value firstKey = plus(times(tile, keysOfTile), times(lane, 2));
-    Value beyond = minus(plus(start, firstRow), firstKey); // keys up to the first query's own place
+    Value beyond = minus(plus(start, firstRow), firstKey); // keys up to the first query's own position
     Columns there, seen;                                   // seen: by the first query
     if (!whole && p.keys % keysOfTile)
       limitTo(there, minus(w.index(p.keys), firstKey));

@@ -1,8 +1,8 @@
-// Attention forward by warpgroups. A block has 128 queries of a head, and goes over tiles of 128 keys and their values,
-// from the last one to the first: those of which some keys are hidden come first, the others are not looked at key by
-// key. A warpgroup has its queries in registers, begins the product with the keys of one tile and that with the values
-// of the tile before, and raises its scores to powers beside the latter. Sums are in a fixed order: the same bits from
-// run to run.
+// Attention forward by warpgroups. A block has 128 queries of a head, and visits tiles of 128 keys and their values,
+// from the last one to the first: tiles with masked keys come first, the others need no mask. A warpgroup has its
+// queries in registers, issues the MMA with the keys of one tile and the MMA with the values of the tile before, and
+// computes the exponentials of its scores while the latter runs. Sums are in a fixed order: results are bitwise the
+// same from run to run.
 #include "AttentionWarpgroups.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -69,8 +69,8 @@ private:
 
   // ---- Warpgroups that use them ----
 
-  /// Of the tiles so far: of both rows the largest score, not scaled, and this lane's sum of powers; what the last
-  /// tile's powers are, as fragments of 16 keys; the result's sums without that tile.
+  /// Running state over the tiles so far: of both rows the largest score, not scaled, and this lane's sum of
+  /// exponentials; the last tile's exponentials as fragments of 16 keys; the result's sums without that tile.
   struct State {
     Value largest[2], sum[2];
     SmallVector<Registers> powers;
@@ -161,8 +161,7 @@ private:
     return State::of(loop.getResults());
   }
 
-  /// Scores become powers of e^(scale (score - the largest one so far)); `shrink` is what sums so far have to be
-  /// multiplied with.
+  /// Replaces scores by e^(scale (score - the largest one so far)); `shrink` is the factor for the sums so far.
   void raise(Registers &scores, State &state, Value (&shrink)[2], Value n, bool whole) {
     if (!whole)
       hide(scores, n);

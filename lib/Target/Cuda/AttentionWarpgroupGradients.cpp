@@ -1,11 +1,10 @@
-// Gradients of attention by warpgroups, in two passes without atomic additions: the same bits from run to run. With
-// scores computed again:
+// Gradients of attention by warpgroups, in two passes without atomic additions, so that results are bitwise the same
+// from run to run. With recomputed scores:
 //   P = 2^(scale q k - logarithm),  dP = dout v,  dS = P (dP - delta),  delta = the sum of out dout,
 //   dq = scale dS k,  dk = scale dS' q,  dv = P' dout
-// (Dao, FlashAttention-2, 2023, algorithm 2). A block keeps 128 queries and goes over tiles of 128 keys, from the last
-// one to the first; or it keeps 128 keys with their values and goes over tiles of 64 queries. The latter computes P'
-// and dS' themselves, from products with keys on the left, so that both are left operands of the next products as they
-// are in registers.
+// (Dao, FlashAttention-2, 2023, algorithm 2). A block keeps 128 queries and visits tiles of 128 keys, from the last one
+// to the first; or it keeps 128 keys with their values and visits tiles of 64 queries. The latter computes P' and dS'
+// directly, by MMAs with keys on the left, so that both are left operands of the next MMAs without leaving registers.
 #include "AttentionWarpgroups.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -132,7 +131,7 @@ private:
     return Registers(loop.getResults().begin(), loop.getResults().end());
   }
 
-  /// Scores become powers; 0 of keys that a query does not see.
+  /// Replaces scores by their exponentials; 0 for keys that a query does not see.
   void raise(Registers &scores, Value n, bool whole) {
     Value scale = t->number(float(p.scale * kLog2OfE));
     Value first = add(firstKey(n), mul(arith::AndIOp::create(b, t->lane, w.i32(3)), 2));
@@ -179,7 +178,7 @@ private:
   Value queryMap, gradientMap, keyMap, valueMap;
   Value head, group, firstOfBlock, start;
   Value count, looked;                   // tiles of the block, and those at whose keys it looks one by one
-  Value rows[2], logarithm[2], delta[2]; // of this lane
+  Value rows[2], logarithm[2], delta[2]; // values of this lane
 };
 
 class KeyGradientWarpgroups : AttentionWarpgroups {
@@ -218,7 +217,7 @@ public:
 private:
   static constexpr int64_t statisticsBytes = 2 * int64_t(sizeof(float)) * queriesOfTile; // deltas, then logarithms
 
-  /// Of each group: the tiles of queries [from, to), of which those before `middle` are looked at one by one.
+  /// For each group: the tiles of queries [from, to); those before `middle` need a mask.
   void chooseTiles() {
     Value none = w.index(0), end = w.index(p.queries), real = end;
     if (p.first) // the others are padding
@@ -285,7 +284,7 @@ private:
     return plusBytes(add(statistics, mul(stageOf(n), statisticsBytes)), bytes);
   }
 
-  /// Its place, from one address for all: this warpgroup has few registers.
+  /// Address of the logarithm, from one base address: this warpgroup has few registers.
   Value logarithmOf(Value query, Value group) {
     auto wide = [&](Value x) { return arith::ExtUIOp::create(b, b.getI64Type(), x).getResult(); };
     Value heads = arith::ConstantOp::create(b, b.getI64IntegerAttr(this->heads));
@@ -301,12 +300,12 @@ private:
     overGroups({}, [&](Value group, Value done, ValueRange) {
       return overTiles(this->first, end, done, {}, [&](Value tile, Value n, ValueRange) {
         waitUntilThere(queriesThere, n);
-        Value own = sub(groups.threadAgain(), w.i32(first)); // what follows from it needs no registers between tiles
+        Value own = sub(groups.threadAgain(), w.i32(first)); // values derived from it need no registers between tiles
         Value delta = deltaOf(n, own), query = add(mul(tile, queriesOfTile), own);
         Value inside = compare(arith::CmpIPredicate::slt, query, realQueries);
         Value clamped = arith::MinSIOp::create(b, query, w.i32(p.queries - 1));
         Value logarithm = LLVM::LoadOp::create(b, b.getF32Type(), logarithmOf(clamped, group), sizeof(float));
-        // Powers of queries that are not there are 0.
+        // Queries past the end have exponentials of 0.
         logarithm = arith::SelectOp::create(b, inside, t->mul(logarithm, t->number(float(kLog2OfE))), t->number(1e30f));
         Value place = add(statistic(n, 0), mul(own, sizeof(float)));
         LLVM::StoreOp::create(b, delta, pointer(place));
@@ -366,7 +365,7 @@ private:
     finish(p.outs[2], ValueRange(sums).drop_front(p.keyDim / 2), p.valueDim, 1);
   }
 
-  /// Of a column pair: two numbers of the tile's queries.
+  /// Values of a column pair: two numbers of the tile's queries.
   std::pair<Value, Value> statisticsOf(Value n, int64_t bytes, size_t column) {
     Value lane = mul(arith::AndIOp::create(b, t->lane, w.i32(3)), 2 * sizeof(float));
     Value address = pointer(add(statistic(n, bytes + int64_t(8 * column * sizeof(float))), lane));
@@ -405,7 +404,7 @@ private:
   void raise(Registers &powers, Value tile, Value n, bool whole) {
     Value scale = t->number(float(p.scale * kLog2OfE));
     Value column = mul(arith::AndIOp::create(b, t->lane, w.i32(3)), 2);
-    Value from[2]; // of the columns: queries that see the key
+    Value from[2]; // first queries that see the columns' keys
     for (int row : {0, 1})
       if (!whole)
         from[row] = sub(narrow(minus(rows[row], start)), add(mul(tile, queriesOfTile), column));
@@ -443,7 +442,7 @@ private:
   Value keyMap, valueMap, queryMap, gradientMap, resultMap;
   Value head, firstOfBlock, start;
   Value first, middle, end; // tiles of queries
-  Value realQueries;        // how many are no padding
+  Value realQueries;        // number of queries that are not padding
   Value logarithms;         // where those of the head begin
   Value rows[2];            // this lane's keys
 };

@@ -2,9 +2,9 @@
 
 namespace mlir::ppc::cuda {
 
-/// Of a thread of the warpgroup that copies, and of the others: together what a multiprocessor has, 65,536.
+/// Registers per thread of the copying warpgroup, and of the others: together a multiprocessor has 65,536.
 constexpr int64_t kRegistersToCopy = 24, kRegistersToUse = 240;
-/// The same where the first warpgroup computes as well.
+/// Registers per thread if the first warpgroup computes as well.
 constexpr int64_t kRegistersToCompute = 40, kRegistersToUseBeside = 232;
 
 bool fitsWarpgroups(const AttentionProblem &problem) {

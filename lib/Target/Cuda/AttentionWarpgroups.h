@@ -1,7 +1,6 @@
-// What kernels of attention by warpgroups have in common (sm_90a): a block keeps 128 rows, 64 for each of two
-// warpgroups, and goes over tiles of other rows. A thread of a third warpgroup copies them, one tile ahead. The two
-// take turns at beginning products, so that one computes powers beside the products of the other (Shah et al.,
-// FlashAttention-3, 2024).
+// Base class of attention kernels by warpgroups (sm_90a): a block keeps 128 rows, 64 for each of two warpgroups, and
+// visits tiles of other rows. A thread of a third warpgroup copies them, one tile ahead. The two take turns at issuing
+// MMAs, so that one computes exponentials while the MMAs of the other run (Shah et al., FlashAttention-3, 2024).
 #ifndef PPC_LIB_TARGET_CUDA_ATTENTIONWARPGROUPS_H
 #define PPC_LIB_TARGET_CUDA_ATTENTIONWARPGROUPS_H
 
@@ -13,9 +12,8 @@ namespace mlir::ppc::cuda {
 
 inline constexpr double kLog2OfE = 1.44269504088896340736;
 
-/// Of a key that is not seen: far below every score, and a power of two, so that its product with the scale is exact
-/// and what is left of it when it is subtracted from itself is 0. Sums of rows of which all keys so far are hidden are
-/// multiplied with 0 later.
+/// Score of a masked key: far below every real score, and a power of two, so that scaling it is exact and its
+/// difference with itself is 0. Sums of rows whose keys so far are all masked are multiplied with 0 later.
 inline constexpr float kHiddenScore = -0x1p100f;
 
 class AttentionWarpgroups : protected TileIndices {
@@ -30,9 +28,9 @@ protected:
 
   /// `count` tiles side by side; their address is set by begin().
   void addTile(SwizzledTile &tile, int64_t rows, int64_t dim, int64_t count = 1);
-  /// Bytes that are no tile, at a multiple of 16.
+  /// Bytes outside of tiles, at a multiple of 16.
   void addBytes(Value &address, int64_t bytes);
-  /// `count` barriers, for so many arrivals a phase each.
+  /// `count` barriers that expect `arrivals` arrivals per phase.
   void addBarriers(Value &first, int64_t count, int64_t arrivals);
 
   /// Starts the kernel of `blocks` blocks, once everything is added.
@@ -52,7 +50,7 @@ protected:
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
   Value mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, w.i32(y)); }
   Value plusBytes(Value address, int64_t bytes) { return bytes ? add(address, w.i32(bytes)) : address; }
-  /// Of the n-th tile that is copied: its stage, and the parity of how often that was filled before.
+  /// Stage of the n-th copied tile, and the parity of the number of times that the stage was filled before.
   Value stageOf(Value n) { return arith::AndIOp::create(b, n, w.i32(stages - 1)); }
   Value turnOf(Value n) { return arith::AndIOp::create(b, arith::ShRUIOp::create(b, n, w.i32(1)), w.i32(1)); }
   Value barrierOf(Value first, Value stage) { return add(first, mul(stage, 8)); }
@@ -61,9 +59,9 @@ protected:
     return first;
   }
 
-  /// Of the tiles of keys: how many the queries of the block go over, which is for `leastKeys` at least, and of how
-  /// many from the first on each of them sees all keys. `start`: the position of the first query among the keys;
-  /// `firstOfBlock`: the block's first query, of so many rows.
+  /// The number of key tiles that the queries of the block visit, at least enough for `leastKeys`, and the number of
+  /// leading ones of which each query sees all keys. `start`: the position of the first query among the keys;
+  /// `firstOfBlock`: the block's first query; `rows`: queries of the block.
   std::pair<Value, Value> keyTiles(Value start, Value firstOfBlock, int64_t keysOfTile, int64_t leastKeys,
                                    int64_t rows = rowsOfBlock);
 
@@ -73,7 +71,7 @@ protected:
   void waitUntilFree(Value first, Value n) {
     groups.waitFor(barrierOf(first, stageOf(n)), arith::XOrIOp::create(b, turnOf(n), w.i32(1)));
   }
-  /// The same into the stage of the n-th tile, whose first one is `first`, once that is free.
+  /// Copies a tile into the stage of the n-th tile once that stage is free; `first` is the first stage.
   void copyToStage(SwizzledTile first, Value map, Value inRow, Value row, Value there, Value free, Value n) {
     waitUntilFree(free, n);
     copyTile(inStage(first, stageOf(n)), map, inRow, row, barrierOf(there, stageOf(n)));
@@ -86,7 +84,7 @@ protected:
   void atLaneZero(function_ref<void()> write);
 
   // ---- Turns ----
-  /// Before all turns, and behind them: each arrival at a barrier is waited for.
+  /// Called before all turns, and after them: each arrival at a barrier is waited for.
   void beginTurns();
   void endTurns();
   void waitForTurn() { groups.sync(add(own, w.i32(1)), users * kWarpgroup); }
@@ -96,14 +94,14 @@ protected:
   /// The lane's first row among those of the block, and the rows of its warpgroup.
   Value laneRow();
   Value groupRow() { return mul(own, rowsOfGroup); }
-  /// Sums of products, rounded, as the left operand of the next one.
+  /// Sums of MMAs, rounded, as the left operand of the next one.
   SmallVector<Registers> fragments(ArrayRef<Value> sums);
 
   const AttentionProblem &p;
   WarpgroupTiles groups;
-  int64_t heads; // of queries
+  int64_t heads; // query heads
   std::optional<TensorTiles> t;
-  Value batch; // of the block
+  Value batch; // batch index of the block
   Value own;   // number of this warpgroup among those that use tiles
 
 private:

@@ -52,7 +52,7 @@ public:
     Value inside = isWhole
                        ? Value()
                        : arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, w.index(columnCount)).getResult();
-    // Threads beside the last column sum that one too, and do not write.
+    // Threads past the last column sum that one, too, and do not write.
     if (!isWhole)
       column = arith::MinUIOp::create(b, column, w.index(columnCount - 1));
     setDims(columnDims, w.delinearize(column, columns));
@@ -107,7 +107,7 @@ private:
     return sumOfRows(arith::AddIOp::create(b, warp, w.index(whole)), rowCount, 1, start);
   }
 
-  /// The same from row `first` to `end`, `count` rows a turn.
+  /// Sum of the rows from `first` to `end`, `count` rows per iteration.
   Value sumOfRows(Value first, int64_t end, int64_t count, Value start) {
     auto loop = scf::ForOp::create(b, first, w.index(end), w.index(warps * count), ValueRange(start));
     OpBuilder::InsertionGuard guard(b);
@@ -135,7 +135,7 @@ private:
 
   void setRow(Value row) { setDims(rowDims, w.delinearize(row, rows)); }
 
-  /// Of each input that is used; null of the others.
+  /// Elements of each used input; null for the others.
   SmallVector<Value> loadRow() {
     SmallVector<Value> values;
     for (OpOperand *input : generic.getDpsInputOperands()) {

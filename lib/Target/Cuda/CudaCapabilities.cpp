@@ -1,4 +1,4 @@
-// What programs for GPUs run: a rank is a device (docs/guide/Layouts.md).
+// Features of programs for GPUs: a rank is a device (docs/guide/Layouts.md).
 #include "ppc/Target/TargetCapabilities.h"
 
 using namespace mlir::ppc;
@@ -10,7 +10,7 @@ const TargetCapabilities &mlir::ppc::cudaCapabilities() {
     target.name = "cuda";
     target.stack = "ppc-cuda";
     target.attention = AttentionKernel::Flash2;
-    target.alignment = 256; // of cuMemAlloc, and what the widest copies ask for
+    target.alignment = 256; // alignment of cuMemAlloc, and of the widest copies
     return target;
   }();
   return cuda;

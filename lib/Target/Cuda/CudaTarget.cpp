@@ -1,4 +1,4 @@
-// Programs for GPUs: loops of bodies become kernels, and functions a table of what is launched.
+// Programs for GPUs: loops of functions become kernels, and functions become tables of launches and calls.
 #include "AttentionOnePass.h"
 #include "DeviceCode.h"
 #include "Traffic.h"
@@ -61,7 +61,7 @@ llvm::Expected<SmallVector<cuda::Chip>> chipsOf(StringRef names) {
   return chips;
 }
 
-/// PTX of the kernels of a module; nothing where it has none.
+/// PTX of the kernels of a module; empty if it has none.
 llvm::Expected<std::string> ptxOf(ModuleOp module, const cuda::Chip &chip) {
   OwningOpRef<ModuleOp> kernels = cuda::kernelsOn(module, chip);
   return kernels ? cuda::emitPtx(*kernels, chip) : std::string();
@@ -70,7 +70,7 @@ llvm::Expected<std::string> ptxOf(ModuleOp module, const cuda::Chip &chip) {
 /// Kernels of chips as text and as machine code, which the assembler makes while those of the next chip are compiled.
 class AssembledImages {
 public:
-  /// `text`: what the assembler takes; empty where there are no kernels. `assembles`: if it is installed.
+  /// `text`: PTX for the assembler; empty if there are no kernels. `assembles`: if the assembler is installed.
   void add(const cuda::Chip &chip, std::string text, bool assembles) {
     Image &image = images.emplace_back(Image{chip, std::move(text)});
     if (!assembler || !assembles || image.text.empty())
@@ -103,7 +103,7 @@ private:
     std::string text, machineCode = "", problem = "";
   };
   std::optional<std::string> assembler = cuda::findAssembler();
-  std::deque<Image> images;     // in places that stay
+  std::deque<Image> images;     // deque: addresses are stable
   llvm::DefaultThreadPool pool; // destroyed first
 };
 
@@ -124,7 +124,7 @@ void CudaTarget::addBodyPasses(OpPassManager &pm, bool overlap) const {
   addBufferPasses(pm, overlap, /*fuseRows=*/true, /*fuseEpilogues=*/true,
                   [](OpPassManager &more) { more.addPass(cuda::createAttentionScratchPass()); });
   pm.addPass(cuda::createOutlineKernelsPass());
-  // What was computed for kernels alone. Kernels themselves become canonical where they are lowered.
+  // Removes computations that only kernels used. Kernels themselves become canonical when they are lowered.
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
 }
 
@@ -142,7 +142,7 @@ llvm::Error CudaTarget::checkProcessors(StringRef processors) const { return chi
 std::string CudaTarget::processorsFor(ArrayRef<std::string> architectures) const {
   SmallVector<StringRef> chips;
   for (StringRef architecture : architectures) {
-    // "sm_90" is that of "sm_90a"; machine code of sm_80 runs on later ones of its generation, sm_86 and sm_89.
+    // "sm_90" names the chip "sm_90a"; machine code of sm_80 also runs on sm_86 and sm_89.
     auto known = llvm::find_if(cuda::knownChips(), [&](const cuda::Chip &chip) {
       return chip.name == architecture || chip.name == (architecture + "a").str() ||
              (chip.name == "sm_80" && architecture.size() == 5 && architecture.starts_with("sm_8"));

@@ -60,7 +60,7 @@ private:
   ModuleOp module;
   json::Array kernels, constants, bodies;
   llvm::DenseMap<Attribute, int64_t> kernelNumbers, constantNumbers, bodyNumbers;
-  llvm::DenseMap<Value, int64_t> tokens; // of the body that is written
+  llvm::DenseMap<Value, int64_t> tokens; // tokens of the current function
 };
 
 FailureOr<json::Array> CodeWriter::placeOf(Operation &op, Value value, bool withOffset) {
@@ -85,7 +85,7 @@ FailureOr<json::Array> CodeWriter::placeOf(Operation &op, Value value, bool with
   }
   if (auto argument = dyn_cast<BlockArgument>(value))
     return json::Array{int64_t(argument.getArgNumber()), offset};
-  op.emitOpError("works on a buffer that has no fixed place in an argument: run ppc-assign-offsets first");
+  op.emitOpError("works on a buffer without a fixed offset in an argument: run ppc-assign-offsets first");
   return failure();
 }
 
@@ -123,7 +123,7 @@ LogicalResult CodeWriter::writeLaunch(ppcrt::LaunchOp launch, json::Array &opera
       continue;
     }
     if (!isa<MemRefType>(operand.getType()))
-      return launch.emitOpError("passes a number that is no coordinate of the rank");
+      return launch.emitOpError("passes a number that is not a coordinate of the rank");
     FailureOr<json::Array> place = placeOf(*launch, operand, /*withOffset=*/false);
     if (failed(place))
       return failure();
@@ -202,7 +202,7 @@ LogicalResult CodeWriter::writeStart(ppcrt::StartOp start, json::Array &operatio
   if (start.getReduction())
     facts.push_back(ppcrt::stringifyReductionKind(*start.getReduction()));
   Value out = start.getOuts()[0];
-  // Counts are of what each member gives or gets, as in ppcrt.h.
+  // Counts are elements of each member's contribution or result, as in ppcrt.h.
   Value counted = start.getKind() == Kind::AllGather || start.getKind() == Kind::Permute ? start.getIns()[0] : out;
   int64_t count = elementsOf(counted);
   if (start.getKind() == Kind::AllToAll)

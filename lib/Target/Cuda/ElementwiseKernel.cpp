@@ -19,7 +19,7 @@ int64_t elementsPerThread(linalg::GenericOp generic) {
 
 namespace {
 
-/// What a thread has of an operand: all of its elements, or one for all.
+/// A thread's part of an operand: all of its elements, or one for all.
 struct Elements {
   Value value;
   bool isVector = false;
@@ -50,7 +50,8 @@ SmallVector<unsigned> orderOfLoops(linalg::GenericOp generic) {
     if (!type)
       continue;
     SmallVector<int64_t> steps = patternOf(generic, *input)->steps;
-    int64_t between = int64_t(type.getElementTypeBitWidth()) / 8; // of the operand, in the loops inside
+    int64_t between =
+        int64_t(type.getElementTypeBitWidth()) / 8; // bytes between the operand's elements, in the loops inside
     for (size_t loop = sizes.size(); loop-- > 0;) {
       if (steps[loop])
         between *= sizes[loop];

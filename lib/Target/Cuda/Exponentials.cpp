@@ -9,7 +9,7 @@ namespace mlir::ppc::cuda {
 namespace {
 
 constexpr double log2OfE = 1.44269504088896340736;
-/// From so many exponentials on it pays to multiply what they share first.
+/// Number of exponentials from which it is profitable to multiply their common factors first.
 constexpr int64_t fewestSharing = 4;
 
 Value number(ImplicitLocOpBuilder &b, double value) {

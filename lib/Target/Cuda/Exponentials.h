@@ -1,4 +1,4 @@
-// Exponentials of kernels, as exactly as what is made of them needs.
+// Exponentials of kernels, as exact as their uses need.
 #ifndef PPC_LIB_TARGET_CUDA_EXPONENTIALS_H
 #define PPC_LIB_TARGET_CUDA_EXPONENTIALS_H
 
@@ -7,12 +7,11 @@
 
 namespace mlir::ppc::cuda {
 
-/// 2^x by the machine's instruction, within 2 units in the last place; subnormal results are 0.
+/// 2^x by the machine's instruction, within 2 ulp; subnormal results are 0.
 Value powerOfTwo(ImplicitLocOpBuilder &b, Value x);
 
-/// e^x of f32 for any x, within a few units in the last place: what rounding takes from x log2 e is a factor near 1,
-/// without which the error would grow with x. The factor is no number where x is infinite or so large that the power
-/// is.
+/// e^x of f32 for any x, within a few ulp: the rounding error of x log2 e becomes a factor near 1, without which the
+/// error would grow with x. The factor is NaN if x is infinite or so large that the result is infinite.
 Value exponential(ImplicitLocOpBuilder &b, Value x);
 
 /// Replaces, in kernels before they are lowered, exponentials that may do without that factor, and reciprocals after

@@ -1,4 +1,4 @@
-// What all kernels have in common: parameters, values from outside, accesses of memory.
+// Code shared by all kernels: parameters, values from outside, memory accesses.
 #include "KernelWriter.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -63,7 +63,7 @@ LogicalResult KernelWriter::capture(Value value) {
   if (map.contains(value))
     return success();
   Operation *producer = value.getDefiningOp();
-  if (isa_and_nonnull<ppcrt::CoordinateOp>(producer)) { // what differs from rank to rank
+  if (isa_and_nonnull<ppcrt::CoordinateOp>(producer)) { // values that differ from rank to rank
     kernel.operands.push_back(value);
     Value number = function.getBody().addArgument(b.getI64Type(), op->getLoc());
     map.map(value, arith::IndexCastOp::create(b, b.getIndexType(), number).getResult());
@@ -71,7 +71,7 @@ LogicalResult KernelWriter::capture(Value value) {
   }
   bool isScalarLoad = isa_and_nonnull<memref::LoadOp>(producer);
   if (!producer || producer->getNumRegions() || (!isScalarLoad && !isMemoryEffectFree(producer)))
-    return op->emitError() << "a kernel cannot compute again what it takes from outside: " << value;
+    return op->emitError() << "a kernel cannot recompute this value from outside: " << value;
   for (Value operand : producer->getOperands()) {
     if (isa<MemRefType>(operand.getType()) && !map.contains(operand)) {
       // A buffer that only this value reads.

@@ -1,4 +1,4 @@
-// Writes the body of one kernel: what all shapes of regions have in common.
+// Writes the code of one kernel: base of all kernel shapes.
 #ifndef PPC_LIB_TARGET_CUDA_KERNELWRITER_H
 #define PPC_LIB_TARGET_CUDA_KERNELWRITER_H
 
@@ -14,13 +14,14 @@
 namespace mlir::ppc::cuda {
 
 constexpr int64_t kWarp = 32;
-constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; // of addresses
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; // address spaces
 
 class KernelWriter {
 public:
   KernelWriter(Operation *op, ModuleOp kernels, StringRef name);
 
-  /// Declares the function: a parameter for each memref from outside of the op, and its other values computed again.
+  /// Declares the function: a parameter for each memref from outside of the op; its other outside values are
+  /// recomputed.
   LogicalResult begin();
   /// Ends it. The kernel's sizes are set by then.
   Kernel finish();
@@ -29,7 +30,7 @@ public:
   /// thread has when it begins, and let it take more.
   void takeAllRegisters();
 
-  /// Inside of what follows only so many threads go on: those whose number is below `count`. Returns the number.
+  /// Limits the code emitted next to the threads whose number is below `count`. Returns the number.
   Value threadsBelow(int64_t count);
   /// The indices of iteration `number` of loops of these sizes, the last one fastest.
   SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes);
@@ -43,18 +44,18 @@ public:
   Value blockAgain();
   Value asIndex(Value number) { return arith::IndexCastUIOp::create(b, b.getIndexType(), number); }
 
-  /// The place of an element of a memref of the op.
+  /// The address of an element of a memref of the op.
   Value address(Value memref, ValueRange indices);
   /// The address of a tensor map, which becomes a parameter.
   Value tensorMap(KernelTensorMap map);
-  /// `width` elements from there on, as a vector if more than one; they lie at a multiple of their size.
+  /// `width` contiguous elements from these indices on, as a vector if more than one, aligned to their total size.
   Value load(Value memref, ValueRange indices, int64_t width = 1);
   void store(Value value, Value memref, ValueRange indices, int64_t width = 1);
   /// The indices of an operand of a generic op in iteration `dims`.
   SmallVector<Value> place(linalg::LinalgOp loops, OpOperand &operand, ValueRange dims);
 
-  /// An array of f32 in the shared memory of the block, 16 bytes aligned; and a place in it, by a number of i32 or
-  /// index.
+  /// An array of f32 in the shared memory of the block, 16 bytes aligned; and the address of element `number` (i32 or
+  /// index).
   Value sharedArray(int64_t elements);
   Value sharedPlace(Value array, Value number);
 
@@ -93,8 +94,8 @@ void writeSequential(KernelWriter &w, scf::ForOp loop);
 /// written, if the loop is not of that kind.
 bool writeRowScatter(KernelWriter &w, scf::ForOp loop);
 
-/// How many neighbouring elements a thread can take of a generic op without reductions, in accesses of up to 16 bytes;
-/// 1 if they do not lie side by side, aligned, in every operand.
+/// Number of neighbouring elements that a thread can take of a generic op without reductions, in accesses of up to 16
+/// bytes; 1 if they are not contiguous and aligned in every operand.
 int64_t elementsPerThread(linalg::GenericOp generic);
 void writeElementwise(KernelWriter &w, linalg::GenericOp generic, int64_t width);
 
@@ -102,13 +103,13 @@ void writeElementwise(KernelWriter &w, linalg::GenericOp generic, int64_t width)
 /// block, as are the buffers that the region allocates.
 void writeRowRegion(KernelWriter &w, const RowRegion &region);
 
-/// True for a generic op whose only reduction is over leading loops, by one sum, product, maximum or minimum, while the
+/// True for a generic op whose only reduction is over leading loops, by one `+`, `*`, maximum or minimum, while the
 /// last of the others runs along memory.
 bool isColumnSum(linalg::GenericOp generic);
 /// A block for 32 columns, whose warps take rows in turns.
 void writeColumnSum(KernelWriter &w, linalg::GenericOp generic);
 
-/// True for a generic op whose only reduction is over the rows' contiguous elements, by one sum, product, maximum or
+/// True for a generic op whose only reduction is over the rows' contiguous elements, by one `+`, `*`, maximum or
 /// minimum.
 bool isRowReduction(linalg::GenericOp generic);
 /// A warp a row, or a block where rows are long; partial results are combined in a fixed tree.

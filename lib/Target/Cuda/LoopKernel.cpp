@@ -11,7 +11,7 @@ namespace mlir::ppc::cuda {
 
 constexpr int64_t kThreads = 128;
 
-/// A thread for each of so many iterations.
+/// Launches one thread per iteration.
 static void giveToThreads(Kernel &kernel, int64_t iterations) {
   kernel.threads = std::min<int64_t>(kThreads, llvm::alignTo(iterations, kWarp));
   kernel.blocks = llvm::divideCeil(iterations, kernel.threads);
@@ -33,7 +33,7 @@ void writeLoops(KernelWriter &w, linalg::GenericOp generic) {
   SmallVector<Value> dims(sizes.size(), w.index(0));
   for (auto [dim, value] : llvm::zip(parallel, w.delinearize(number, parallelSizes)))
     dims[dim] = value;
-  // Maps of outputs have no dimension of a reduction: their places can be computed before its loops.
+  // Maps of outputs have no reduction dimension: output addresses can be computed before the reduction loops.
   Block &body = *generic.getBody();
   SmallVector<SmallVector<Value>> places;
   SmallVector<Value> carried;
@@ -67,8 +67,8 @@ void writeLoops(KernelWriter &w, linalg::GenericOp generic) {
     w.store(value, output, indices);
 }
 
-/// The innermost loop of a nest without anything after it, if each of its iterations writes, and reads of what is
-/// written, only places whose last index is its number: they can run in any order.
+/// The innermost loop of a nest without anything after it, if its iterations are independent: each writes, and reads of
+/// the written buffers, only elements whose last index is its number.
 static scf::ForOp columnsOf(scf::ForOp outermost) {
   scf::ForOp innermost = outermost;
   for (auto inner = innermost.getBody()->getOps<scf::ForOp>(); llvm::hasSingleElement(inner);

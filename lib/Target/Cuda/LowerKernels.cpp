@@ -41,7 +41,7 @@ public:
   /// sqrt(2) of 1. Terms up to s^19 leave 1e-16.
   Value log2(Value x) {
     Value raw = bits(x);
-    Value half = integer(0x3fe6a09e667f3bcd); // of sqrt(1/2)
+    Value half = integer(0x3fe6a09e667f3bcd); // bits of sqrt(1/2)
     Value shifted = arith::SubIOp::create(b, raw, half);
     Value exponent = arith::ShRSIOp::create(b, shifted, integer(52));
     Value mantissa = fromBits(arith::SubIOp::create(b, raw, arith::ShLIOp::create(b, exponent, integer(52))));
@@ -52,8 +52,8 @@ public:
     Value series = multiply(s, polynomial(multiply(s, s), odd));
     return add(arith::SIToFPOp::create(b, b.getF64Type(), exponent), series);
   }
-  /// 2^x: of its nearest whole number as exponent, of the rest as the series of e^(x ln 2) up to the 13th power.
-  /// Between 2^-1000 and 2^1000; what lies outside is far outside of f32.
+  /// 2^x: the nearest integer becomes the exponent, the rest the series of e^(x ln 2) up to the 13th power. The
+  /// argument is clamped to [-1000, 1000]; results beyond are far outside of f32.
   Value exp2(Value x) {
     x = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, x, number(-1000)), number(1000));
     Value whole = math::RoundEvenOp::create(b, x);
@@ -105,13 +105,13 @@ struct ExpandExponential : OpRewritePattern<math::ExpOp> {
   }
 };
 
-/// Within two units in the last place, for all numbers, and without the branch that correct rounding needs.
+/// Division within two ulp, for all numbers, and without the branch that correct rounding needs.
 struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::DivFOp op, PatternRewriter &rewriter) const override {
     FloatAttr divisor;
     if (!op.getType().isF32() || (matchPattern(op.getRhs(), m_Constant(&divisor)) &&
-                                  divisor.getValue().getExactLog2Abs() != INT_MIN)) // a product
+                                  divisor.getValue().getExactLog2Abs() != INT_MIN)) // becomes a multiplication
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(
@@ -127,7 +127,7 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
     expandExponentials(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandPower, ExpandExponential, ExpandDivision>(&getContext());
-    // What the machine has stays: square roots, and what is one instruction.
+    // Functions that are one machine instruction stay, such as square roots.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return llvm::is_contained({math::LogOp::getOperationName(), math::Log1pOp::getOperationName(),
                                  math::ExpM1Op::getOperationName(), math::TanhOp::getOperationName(),

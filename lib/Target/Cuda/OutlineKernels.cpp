@@ -1,4 +1,4 @@
-// Loops of device functions -> launches of kernels. Equal kernels are there once.
+// Loops of device functions -> launches of kernels. Equal kernels are emitted once.
 #include "ppc/Target/Cuda/ChipKernels.h"
 
 #include "dialects/ppc/LegalShape.h"
@@ -19,8 +19,7 @@
 namespace mlir::ppc::cuda {
 namespace {
 
-/// What a kernel does with the buffer that a parameter points to, from the accesses in its code. What is not followed
-/// counts as both.
+/// Accesses of a kernel to the buffer of a parameter, from its code. Uses that are not followed count as both.
 struct Use {
   bool reads = false, writes = false;
 
@@ -81,7 +80,7 @@ std::string contentOf(LLVM::LLVMFuncOp function, const Kernel &kernel) {
   return text;
 }
 
-/// What a person who looks at a profile reads.
+/// Kernel kind for users who look at a profile.
 StringRef kindOf(Operation *op) {
   if (isa<ppcrt::AttentionOp>(op))
     return "attention";
@@ -118,7 +117,7 @@ SmallVector<memref::LoadOp> repeatedLoads(Operation *op) {
   return loads;
 }
 
-/// What a kernel loads again must still be there: nothing may have written to its buffer since.
+/// Checks that a value that a kernel loads again is still in memory: no op has written to its buffer since.
 LogicalResult checkLoads(Block &block) {
   llvm::DenseMap<Operation *, Operation *> overwritten; // loads so far -> the first op that writes there, or null
   for (Operation &op : block) {
@@ -145,7 +144,7 @@ LogicalResult checkLoads(Block &block) {
   return success();
 }
 
-/// How often an op inside of `op`, which becomes a kernel, runs; none where a size of its loops is not known.
+/// Number of runs of an op inside of `op`, which becomes a kernel; std::nullopt if the size of a loop is not known.
 std::optional<int64_t> iterationsOf(Operation *inner, Operation *op) {
   int64_t iterations = 1;
   for (Operation *loop = inner->getParentOp();; loop = loop->getParentOp()) {
@@ -165,7 +164,7 @@ std::optional<int64_t> iterationsOf(Operation *inner, Operation *op) {
   }
 }
 
-/// What kTouchedBytesAttr says of a buffer.
+/// Value of kTouchedBytesAttr for a buffer.
 int64_t touchedBytes(Operation *op, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t reads = 0, writes = 0, element = int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
@@ -264,7 +263,7 @@ private:
       launch->setAttr(kTouchedBytesAttr, builder.getDenseI64ArrayAttr(touched));
   }
 
-  /// What a chip's own kernel does with an operand.
+  /// Accesses of a chip's own kernel to an operand.
   Use useOn(StringRef chip, StringRef name, size_t place) {
     Use use;
     auto own = module.lookupSymbol<ModuleOp>((kKernelsName + "_" + chip).str());
@@ -277,7 +276,7 @@ private:
     return use;
   }
 
-  /// What single chips run in the place of a new kernel.
+  /// Adds the kernels that single chips run instead of a new kernel.
   void addForChips(Operation &op, size_t number, StringRef name) {
     for (const Chip &chip : knownChips()) {
       ModuleOp own = chipModule(module, chip.name);

@@ -84,7 +84,7 @@ llvm::Expected<std::string> emitPtx(ModuleOp kernels, const Chip &chip) {
   module->setDataLayout((*machine)->createDataLayout());
   module->setTargetTriple((*machine)->getTargetTriple());
   optimize(*module, **machine);
-  // What is called and not there would be a symbol that nobody links.
+  // A called function that does not exist would be an unresolved symbol: no library is linked.
   for (const llvm::Function &function : *module)
     if (function.isDeclaration() && !function.isIntrinsic())
       return llvm::createStringError("kernels call '" + function.getName().str() + "', which no target has");

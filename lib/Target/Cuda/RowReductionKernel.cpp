@@ -40,7 +40,7 @@ public:
     if (!isLong) {
       Value warp = w.asIndex(arith::ShRUIOp::create(b, thread, w.i32(5)));
       number = arith::AddIOp::create(b, arith::MulIOp::create(b, number, w.index(warps)), warp);
-      if (rows % warps) // a whole warp or nothing of it
+      if (rows % warps) // each warp is either fully inside or fully outside
         enter(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, w.index(rows)));
     }
     SmallVector<Value> dims(sizes.size(), w.index(0));
@@ -108,7 +108,7 @@ private:
     return value;
   }
 
-  /// Of all warps of the block, in thread 0.
+  /// Combines the results of all warps of the block, in thread 0.
   Value ofBlock(Value value, Value thread, Value lane) {
     Value base = w.sharedArray(kWarpsOfBlock);
     auto at = [&](Value number) { return w.sharedPlace(base, number); };

@@ -19,8 +19,8 @@ constexpr int64_t kThreadsOfElements = 256, kWarpsOfRows = 4, kWarpsOfChunk = 8;
 
 /// Neighbouring elements of a row that a thread has.
 struct Group {
-  Value column; // of the first
-  Value inside; // whether the row reaches there; null where it does for all threads
+  Value column; // column of the first element
+  Value inside; // whether the row reaches there; null if it does for all threads
 };
 
 class RegionWriter {
@@ -48,7 +48,7 @@ public:
     Value row = w.asIndex(w.block());
     if (isWarp) {
       row = arith::AddIOp::create(b, arith::MulIOp::create(b, row, w.index(warps)), w.asIndex(warp()));
-      if (region.domain.rows % warps) // a whole warp or nothing of it
+      if (region.domain.rows % warps) // each warp is either fully inside or fully outside
         enter(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, w.index(region.domain.rows)));
     }
     setGroups();
@@ -282,7 +282,7 @@ private:
     return buffer.getParentBlock() != member.op->getBlock() && lastWriter.lookup(buffer) == &member;
   }
 
-  /// Its body on what block arguments are mapped to; result `number`.
+  /// Clones the op's region with block arguments mapped; returns result `number`.
   Value result(linalg::LinalgOp op, unsigned number, ValueRange dims) {
     Block &body = op->getRegion(0).front();
     w.clone(body, dims);
@@ -349,7 +349,7 @@ private:
     return key;
   }
 
-  /// Whether `width` elements from each group's first on lie side by side, at a multiple of their size.
+  /// Whether `width` elements from each group's first on are contiguous and aligned to their total size.
   bool isVector(const RowPlace &place) {
     if (place.columns.empty() || place.columns.back().step != 1 || place.columns.back().size % shape.width ||
         place.constant % shape.width)
@@ -452,7 +452,7 @@ private:
     if (!needsDims(member))
       return SmallVector<Value>(linalg::LinalgOp(member.op).getNumLoops(), Value());
     Value column = arith::AddIOp::create(b, groups[group].column, w.index(lane));
-    if (groups[group].inside) { // what lies outside of the row must not be read
+    if (groups[group].inside) { // elements past the end of the row must not be read
       Value last = w.index(region.domain.length - 1);
       column = arith::MinUIOp::create(b, column, last);
     }
@@ -529,7 +529,7 @@ private:
     setNumber(member, out, combine(op, start, partial));
   }
 
-  /// Of all warps, in every thread.
+  /// Combines the results of all warps, in every thread.
   Value ofBlock(linalg::LinalgOp op, Value value) {
     int64_t warps = shape.threads / kWarp;
     Value base = w.sharedArray(warps);
@@ -556,10 +556,11 @@ private:
   SmallVector<Group> groups;
   Value firstOfRow; // whether this thread is the first of the row
   Value row;
-  llvm::DenseMap<Value, Value> numbers;                                      // of this row, by buffer
-  llvm::DenseMap<Value, SmallVector<Value>> elements;                        // of this row, that stay, by buffer
-  std::map<std::pair<void *, std::string>, SmallVector<Value>> columnInputs; // of this phase, by buffer and place
-  llvm::MapVector<Value, SmallVector<Value>> sums;                           // of columns, by buffer
+  llvm::DenseMap<Value, Value> numbers;               // this row's scalars, by buffer
+  llvm::DenseMap<Value, SmallVector<Value>> elements; // this row's elements that stay in registers, by buffer
+  std::map<std::pair<void *, std::string>, SmallVector<Value>>
+      columnInputs;                                // this phase's inputs, by buffer and offset
+  llvm::MapVector<Value, SmallVector<Value>> sums; // column sums
 };
 
 } // namespace

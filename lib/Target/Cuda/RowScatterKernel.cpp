@@ -1,7 +1,8 @@
-// Loops that add a row of a table for each position, such as the gradient of an embedding: positions with the same row
-// in their order. A warp has a position and a few of the table's columns. It goes on where no position before has the
-// same row, and adds what all later ones with it give, in order, so that many rows are under way at once and each place
-// is written by one thread: the same bits from run to run. Positions are compared 32 at a time.
+// Loops that add a row of a table for each position, such as the gradient of an embedding; positions with the same row
+// are added in order. A warp has a position and a few of the table's columns. It continues only if no earlier position
+// has the same row, and adds the values of all later positions with that row, in order. Many rows are thus in flight at
+// once and each element is written by one thread: bitwise the same from run to run. Positions are compared 32 at a
+// time.
 #include "KernelWriter.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -104,7 +105,7 @@ public:
     w.kernel.blocks = llvm::divideCeil(positions * parts, warps);
     Value warp = w.asIndex(arith::ShRUIOp::create(b, w.thread(), w.i32(5)));
     Value number = arith::AddIOp::create(b, arith::MulIOp::create(b, w.asIndex(w.block()), w.index(warps)), warp);
-    if (positions * parts % warps) // a whole warp or nothing of it
+    if (positions * parts % warps) // each warp is either fully inside or fully outside
       enter(compare(arith::CmpIPredicate::ult, number, w.index(positions * parts)));
     lane = w.asIndex(arith::AndIOp::create(b, w.thread(), w.i32(kWarp - 1)));
     own = arith::DivUIOp::create(b, number, w.index(parts));

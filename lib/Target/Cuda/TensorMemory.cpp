@@ -2,11 +2,11 @@
 
 namespace mlir::ppc::cuda {
 
-constexpr int64_t kDescriptor = int64_t(1) << 46; // what descriptors of this architecture have besides
+constexpr int64_t kDescriptor = int64_t(1) << 46; // constant bits of this architecture's descriptors
 constexpr int64_t kLoadedTogether = 32;           // columns of an instruction
 
-/// What an instruction is told besides: sums in f32, factors in bf16, the right one with its columns along rows or not,
-/// columns of the result, 128 rows (PTX ISA, "Instruction descriptor").
+/// Instruction descriptor: sums in f32, factors in bf16, whether the right one has its columns along rows, columns of
+/// the result, 128 rows (PTX ISA, "Instruction descriptor").
 static int64_t instructionDescriptor(int64_t columns, bool overRows) {
   constexpr int64_t sumsF32 = 1 << 4, leftBf16 = 1 << 7, rightBf16 = 1 << 10, rightOverRows = 1 << 16;
   return sumsF32 | leftBf16 | rightBf16 | (overRows ? rightOverRows : 0) | columns / 8 << 17 |
@@ -28,7 +28,7 @@ void TensorMemory::release(Value address) {
   emit("tcgen05.dealloc.cta_group::1.sync.aligned.b32 $0, " + std::to_string(columns) + ";", "r", address);
 }
 
-/// The instructions of a product, which share what they are told: "$3", and `adds` for the first of them.
+/// PTX of an MMA; its instructions share the descriptor "$3"; `adds` is for the first of them.
 static std::string productText(const std::string &steps) {
   return "{\n.reg .b64 left, right;\n.reg .b32 part;\n.reg .pred adds, always;\nsetp.ne.b32 adds, $4, 0;\n"
          "setp.eq.b32 always, $4, $4;\n" +

@@ -47,7 +47,8 @@ Value TensorTiles::at(Value shared, Value bytes) {
 void TensorTiles::copyRows(Tile tile, Value memref, Value first, std::optional<int64_t> limit,
                            function_ref<SmallVector<Value>(Value row)> indices) {
   int64_t chunksOfRow = tile.dim / kChunkElements, chunks = tile.rows * chunksOfRow;
-  // Where threads are whole rows, a thread has the same place of each of its rows: addresses differ by constants.
+  // If threads divide evenly into rows, a thread has the same column of each of its rows: addresses differ by
+  // constants.
   bool isEven = w.kernel.threads % chunksOfRow == 0;
   Value ownRow = arith::DivUIOp::create(b, thread, w.i32(chunksOfRow));
   Value ownChunk = arith::RemUIOp::create(b, thread, w.i32(chunksOfRow));
@@ -67,7 +68,7 @@ void TensorTiles::copyRows(Tile tile, Value memref, Value first, std::optional<i
     Value to = at(tile.base, i32Add(i32Mul(row, tile.rowBytes()), i32Mul(chunk, kChunk)));
     to = at(to, later * tile.rowBytes());
     Value source = arith::AddIOp::create(b, arith::AddIOp::create(b, first, w.asIndex(row)), w.index(later));
-    if (limit) { // of 32 bits: fewer registers
+    if (limit) { // in 32 bits: fewer registers
       Value narrow = i32Add(i32Add(arith::IndexCastOp::create(b, b.getI32Type(), first), row), w.i32(later));
       source = w.asIndex(arith::MinSIOp::create(b, narrow, w.i32(*limit - 1)));
     }
@@ -134,7 +135,7 @@ TensorTiles::Registers TensorTiles::rightOfColumns(Tile tile, int64_t k, int64_t
 }
 
 TensorTiles::Registers TensorTiles::leftOfColumns(Tile tile, int64_t k, int64_t column) {
-  // The same matrices as `left`, each turned: lanes 8 to 15 name the rows of the columns beside the first ones.
+  // Loads the matrices of `left`, each transposed: lanes 8 to 15 name the rows of the neighbouring columns.
   Value row = i32Add(i32Mul(i32Shift(lane, 4), 8), i32And(lane, 7));
   Value bytes = i32Add(i32Mul(row, tile.rowBytes()), i32Mul(i32And(i32Shift(lane, 3), 1), kChunk));
   return matrices(at(tile.base, i32Add(bytes, w.i32(16 * k * tile.rowBytes() + 2 * column))), 4, true);

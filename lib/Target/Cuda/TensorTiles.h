@@ -1,4 +1,4 @@
-// Products of small matrices by tensor cores: rows in shared memory, fragments in the registers of a warp
+// Matmuls of small matrices on tensor cores: rows in shared memory, fragments in the registers of a warp
 // (mma.sync.m16n8k16 of bf16 with sums in f32; PTX ISA, "Matrix Fragments for mma.m16n8k16"). Lane l has of A the rows
 // l / 4 and l / 4 + 8, of B the column l / 4, of C both rows and the columns 2 (l % 4) and the one after it.
 #ifndef PPC_LIB_TARGET_CUDA_TENSORTILES_H
@@ -20,7 +20,7 @@ struct Tile {
   int64_t bytes() const { return rows * rowBytes(); }
 };
 
-/// Arithmetic on places of rows, of type index.
+/// Arithmetic on row indices, of type index.
 struct TileIndices {
   explicit TileIndices(KernelWriter &w) : w(w), b(w.b) {}
 
@@ -41,7 +41,7 @@ struct TileIndices {
   /// Whether column `number` does; null: any.
   Value counts(const Columns &columns, int64_t number) {
     Value result;
-    // Of 32 bits: an instruction with the number in it.
+    // In 32 bits: the constant is part of the instruction.
     auto narrow = [&](Value x) { return arith::IndexCastOp::create(b, b.getI32Type(), x).getResult(); };
     if (columns.to)
       result = compare(arith::CmpIPredicate::sgt, narrow(columns.to), w.i32(number));
@@ -64,15 +64,15 @@ public:
   // ---- Shared memory ----
   /// Declares the kernel's shared memory, of at most kStaticSharedBytes, and returns where it begins.
   Value declareShared(int64_t bytes);
-  /// The same of any size, as dynamic shared memory.
+  /// Shared memory of any size (dynamic shared memory).
   Value dynamicShared(int64_t bytes);
   Value at(Value shared, Value bytes);
   Value at(Value shared, int64_t bytes) { return at(shared, w.i32(bytes)); }
   /// Begins copies of rows `first`, first + 1, ... of `memref`, by all threads of the block. A row past `limit` is the
-  /// last one again; no limit: there is none. `indices` are those of a row but the last one.
+  /// last one again; without `limit` all rows exist. `indices` returns a row's indices without the last one.
   void copyRows(Tile tile, Value memref, Value first, std::optional<int64_t> limit,
                 function_ref<SmallVector<Value>(Value row)> indices);
-  /// Ends a group of copies; waits until at most `pending` groups are under way.
+  /// Ends a group of copies; waits until at most `pending` groups are in flight.
   void endGroup();
   void waitForGroups(unsigned pending);
   void barrier();
@@ -80,7 +80,7 @@ public:
   // ---- Fragments ----
   /// A: 16 rows from `row` (an i32) on, columns 16 k to 16 k + 15.
   Registers left(Tile tile, Value row, int64_t k);
-  /// The same from memory, where two rows (their indices but the last one) are this lane's.
+  /// Overload that reads from memory; this lane's two rows are given by their indices without the last one.
   Registers left(Value memref, ArrayRef<Value> upper, ArrayRef<Value> lower, int64_t k);
   /// B of two steps k and k + 1 (of one, if `dim` ends there): column n is row 8 n + n' of the tile, its elements are
   /// the row's. Two registers each.
@@ -93,7 +93,7 @@ public:
   /// A of a tile that holds it transposed: 16 columns from `column` on are its rows, rows 16 k to 16 k + 15 its
   /// columns.
   Registers leftOfColumns(Tile tile, int64_t k, int64_t column);
-  /// A of the columns 16 k to 16 k + 15 of what products gave, rounded: `sums[n]` has columns 8 n to 8 n + 7.
+  /// A from sums, rounded, for the columns 16 k to 16 k + 15: `sums[n]` has columns 8 n to 8 n + 7.
   Registers leftOfSums(ArrayRef<Registers> sums, int64_t k);
   /// c + a b.
   Registers multiply(ValueRange a, Value b0, Value b1, ValueRange c);
@@ -108,14 +108,14 @@ public:
   Value max(Value x, Value y) { return arith::MaxNumFOp::create(b, x, y); }
   /// 2^x in the precision of the machine's instruction (2 ulp); subnormal results are 0.
   Value exp2(Value x);
-  /// Of the four lanes that have one row.
+  /// Reductions over the four lanes that have one row.
   Value sumOfRow(Value value);
   Value maximumOfRow(Value value);
-  /// Two numbers, rounded, as they lie in memory.
+  /// Two numbers, rounded and packed as in memory.
   Value pair(Value x, Value y);
   Value bf16Pair(Value x, Value y);
 
-  Value lane, warp; // of i32
+  Value lane, warp; // in i32
 
 private:
   Value shuffle(Value value, int64_t by);

@@ -26,7 +26,7 @@ int64_t bytesOf(Value buffer) {
 Value rootOf(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<memref::ViewOp>(view) && isa<BlockArgument>(view.getViewSource()))
-      break; // a place in the scratch
+      break; // an offset in the scratch buffer
     buffer = view.getViewSource();
   }
   return buffer;
@@ -34,7 +34,7 @@ Value rootOf(Value buffer) {
 
 bool isTemporary(Value root) { return root.getDefiningOp<memref::ViewOp>() != nullptr; }
 
-/// What an op does with a buffer; what it does not say, it may do.
+/// Accesses of an op to a buffer; both, if its effects are unknown.
 struct Access {
   Value root;
   int64_t read = 0, written = 0; // bytes
@@ -74,7 +74,7 @@ SmallVector<Access> accessesOf(Operation *op) {
   return llvm::map_to_vector(found, [](auto &entry) { return entry.second; });
 }
 
-/// What the epilogue of a product moves beside its result: of a bias its part. Its name says what it does.
+/// Traffic of a GEMM's epilogue in addition to the result: its part of a bias. The second value is a readable name.
 std::pair<LaunchTraffic, std::string> epilogueOf(ppcrt::EpilogueGemmOp product) {
   LaunchTraffic moved;
   std::string name = "epilogue of";
@@ -92,7 +92,7 @@ std::pair<LaunchTraffic, std::string> epilogueOf(ppcrt::EpilogueGemmOp product) 
   return {moved, name};
 }
 
-/// A launch that memory limits, or the epilogue of a product, and what it moves; `least` as in the header.
+/// A launch that memory limits, or the epilogue of a GEMM, and its traffic; `least` as in the header.
 struct Row {
   std::string name;
   bool isKernel = true;
@@ -167,7 +167,7 @@ private:
 
   SmallVector<Step> ops;
   SmallVector<Row> rows;
-  llvm::MapVector<Value, std::pair<size_t, int64_t>> lastWriters; // of the run: the row, and its bytes
+  llvm::MapVector<Value, std::pair<size_t, int64_t>> lastWriters; // writers in the current run: the row, and its bytes
   llvm::SmallDenseSet<Value> seen;                                // read in the run
 };
 

@@ -103,7 +103,7 @@ static std::string advanced(StringRef name, int64_t operand, int64_t bytes) {
   return ("add.s64 " + name + ", $" + llvm::Twine(operand) + ", " + llvm::Twine(bytes >> 4) + ";\n").str();
 }
 
-/// One text, so that nothing lies between the instructions of a product; its sums are results.
+/// One asm text, so that the compiler puts no code between the instructions of an MMA; its sums are results.
 WarpgroupTiles::Registers WarpgroupTiles::emitProduct(std::string text, int64_t count, ValueRange sums,
                                                       ArrayRef<std::pair<Value, char>> operands) {
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(size_t(count), b.getF32Type()));

@@ -1,8 +1,7 @@
-// Products of warpgroups (four warps, sm_90a): tiles in shared memory that a unit of its own copies there by tensor
-// maps, barriers in memory that count its bytes, and `wgmma`, which reads tiles where they are and runs beside what
-// follows (PTX ISA 8.0, "Asynchronous Warpgroup Level Matrix Instructions", "Data Movement and Conversion:
-// cp.async.bulk.tensor"). Everything is inline PTX: upstream's ops have no A in registers, and a wait that ties no
-// registers.
+// MMAs of warpgroups (four warps, sm_90a): TMA copies tiles into shared memory by tensor maps, memory barriers
+// count its bytes, and `wgmma` reads tiles from shared memory and runs asynchronously (PTX ISA 8.0, "Asynchronous
+// Warpgroup Level Matrix Instructions", "Data Movement and Conversion: cp.async.bulk.tensor"). Everything is inline
+// PTX: upstream's ops have no A in registers, and their wait ties no registers.
 #ifndef PPC_LIB_TARGET_CUDA_WARPGROUPTILES_H
 #define PPC_LIB_TARGET_CUDA_WARPGROUPTILES_H
 
@@ -11,10 +10,10 @@
 namespace mlir::ppc::cuda {
 
 constexpr int64_t kWarpgroup = 128;
-constexpr int64_t kStep = 16; // of the dimension that an instruction of a product sums over
+constexpr int64_t kStep = 16; // summed dimension of one MMA instruction
 
-/// Rows of bf16 in shared memory, `dim` a multiple of 64: pieces of 64 columns one after the other, each with rows of
-/// 128 bytes whose 16-byte pieces are swizzled. `address` is an i32, a multiple of 1,024.
+/// Rows of bf16 in shared memory, `dim` a multiple of 64: blocks of 64 columns one after the other, each with rows of
+/// 128 bytes whose 16-byte units are swizzled. `address` is an i32, a multiple of 1,024.
 struct SwizzledTile {
   Value address;
   int64_t rows, dim;
@@ -39,7 +38,7 @@ public:
   // ---- Shared memory ----
   /// Declares the kernel's dynamic shared memory and returns its address, an i32.
   Value declareShared(int64_t bytes);
-  /// Barriers are i32 addresses of eight bytes; `parity` is that of the phase whose end is waited for.
+  /// Barriers are i32 addresses of eight bytes; a wait ends with the phase of the given `parity`.
   void initialize(Value barrier, int64_t arrivals);
   void showBarriers(); // to copies, once they are initialized
   void arrive(Value barrier);
@@ -56,23 +55,22 @@ public:
   void setRegisters(int64_t ofThread, bool takes);
   /// %tid.x, read where it is used.
   Value threadAgain();
-  /// The same number (i32), which compilers do not know: loops up to it stay loops.
+  /// The number (i32) as an opaque value: loops up to it are not unrolled.
   Value unknown(Value number);
   /// The number of the warpgroup, known to be the same for its threads.
   Value number(Value thread);
 
-  // ---- Products, under way until waitFor ----
-  /// Of 64 rows of `left` from `row` (a multiple of 64) on: left right', with columns of the result for rows of
-  /// `right`.
+  // ---- MMAs, in flight until waitFor ----
+  // left right' for 64 rows of `left` from `row` (a multiple of 64) on, with columns of the result for rows of `right`.
   Registers multiplyRows(SwizzledTile left, Value row, SwizzledTile right);
-  /// The same with fragments of `left`, four registers for 16 columns.
+  /// Overload for fragments of `left`, four registers per 16 columns.
   Registers multiplyRows(ArrayRef<Registers> left, SwizzledTile right);
   /// sums + left right; fragments of `left` are for 16 rows of `right` each.
   Registers addColumns(ArrayRef<Registers> left, SwizzledTile right, ValueRange sums);
-  /// Waits until at most `pending` products are under way; the results of the others.
+  /// Waits until at most `pending` MMAs are in flight; returns the results of the others.
   Registers waitFor(unsigned pending, ValueRange results);
-  /// The descriptor of a tile from an address in it on. `leading`: bytes to the next 64 columns, for products over
-  /// rows; `flags`: bits of the architecture.
+  /// The descriptor of a tile from an address in it on. `leading`: bytes to the next 64 columns, for MMAs over rows;
+  /// `flags`: bits of the architecture.
   Value descriptor(Value address, int64_t leading, int64_t flags = 0);
 
 private:

@@ -1,4 +1,4 @@
-// What programs for hosts run: a rank is a process on CPU cores (docs/guide/Layouts.md).
+// Features of programs of the CPU backend: a rank is a process on CPU cores (docs/guide/Layouts.md).
 #include "ppc/Target/TargetCapabilities.h"
 
 using namespace mlir::ppc;

@@ -1,4 +1,4 @@
-// Programs for hosts: bodies become loops and calls of the runtime on buffers, then the LLVM dialect, one object.
+// The CPU backend: functions become loops and calls of the runtime on buffers, then the LLVM dialect, one object.
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,7 +1,7 @@
 //===- Assembler.h - Kernels as machine code ------------------------------===//
 //
-// NVIDIA's assembler, where it is installed: PTX becomes machine code of one chip, and it says what kernels take. What
-// is not assembled here, the driver assembles when a program starts.
+// NVIDIA's assembler, where it is installed: it turns PTX into machine code of one chip and reports the resources of
+// each kernel. The driver assembles the remaining PTX when a program starts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_TARGET_CUDA_ASSEMBLER_H
@@ -16,11 +16,11 @@ namespace mlir::ppc::cuda {
 /// The path of ptxas (ppc/Support/CudaTools.h). None: it is not installed.
 std::optional<std::string> findAssembler();
 
-/// What a thread, or a block, of a kernel takes.
+/// Resources of one kernel, per thread or per block.
 struct KernelResources {
   std::string kernel;
-  int64_t registers = 0;  // of a thread
-  int64_t spillBytes = 0; // of a thread: written to memory for want of registers, and read again
+  int64_t registers = 0;  // per thread
+  int64_t spillBytes = 0; // per thread: bytes written to memory for want of registers, and read back
   int64_t sharedBytes = 0;
 };
 
@@ -32,7 +32,7 @@ struct Assembled {
 /// Error: what the assembler says.
 llvm::Expected<Assembled> assemble(StringRef assembler, StringRef ptx, const Chip &chip);
 
-/// What the assembler prints of its kernels (`-v`).
+/// Parses the resource report that the assembler prints for its kernels (`-v`).
 std::vector<KernelResources> readResources(StringRef log);
 
 } // namespace mlir::ppc::cuda

@@ -1,8 +1,8 @@
 //===- ChipKernels.h - Kernels that only one chip runs ---------------------===//
 //
-// The module `kernels` is for all chips. A chip that can do better has a module beside it, `kernels_sm_90a`, with
-// kernels of the same names: these run in the place of those, with the same operands, which they read and write in the
-// same way, in blocks of their own. How they are launched is in their attributes.
+// The module `kernels` is for all chips. A chip with better kernels has an additional module, `kernels_sm_90a`, with
+// kernels of the same names. They replace the general ones: they take the same operands, read and write them in the
+// same way, and have their own block counts. Their launch parameters are in their attributes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_TARGET_CUDA_CHIPKERNELS_H
@@ -13,7 +13,7 @@
 
 namespace mlir::ppc::cuda {
 
-/// A tensor map by the place of its buffer among the operands (KernelTensorMap).
+/// A tensor map; names its buffer by the operand index (KernelTensorMap).
 struct LaunchTensorMap {
   int64_t operand = 0;
   SmallVector<int64_t> sizes, strides, box;
@@ -23,7 +23,7 @@ struct LaunchTensorMap {
 struct ChipLaunch {
   StringRef chip; // empty: on all that have none of their own
   int64_t blocks = 1, threads = 1, sharedBytes = 0;
-  int64_t flops = 0; // of a chip's own kernel
+  int64_t flops = 0; // FLOPs of a chip's own kernel
   std::vector<LaunchTensorMap> maps;
 };
 
@@ -35,7 +35,7 @@ void setLaunch(ModuleOp kernels, const Kernel &kernel, int64_t flops);
 /// How a launch of `module`, "kernel blocks threads", is done on a chip; `chip` is not empty if it has a kernel of its
 /// own.
 ChipLaunch launchOn(ModuleOp module, StringRef kernel, int64_t blocks, int64_t threads, StringRef chip);
-/// Of all chips with a kernel of their own.
+/// Launch parameters on all chips that have a kernel of their own.
 std::vector<ChipLaunch> chipLaunches(ModuleOp module, StringRef kernel);
 
 /// The kernels that a chip runs, as a module of their own; null where there are none.

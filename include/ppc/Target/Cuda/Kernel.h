@@ -17,8 +17,8 @@
 
 namespace mlir::ppc::cuda {
 
-/// A parameter behind the operands: a tensor map (128 bytes, which the driver encodes) of a buffer of bf16, of which a
-/// kernel copies boxes into shared memory with 128-byte swizzling. The fastest dimension comes first.
+/// A parameter that follows the operands: a tensor map (128 bytes, encoded by the driver) of a bf16 buffer, from which
+/// a kernel copies boxes into shared memory with 128-byte swizzling. The fastest dimension comes first.
 struct KernelTensorMap {
   Value buffer;                 // one of the operands
   SmallVector<int64_t> sizes;   // elements
@@ -32,8 +32,8 @@ inline constexpr int64_t kMostBlocks = 0x7fffffff;
 /// How a kernel is launched. All sizes are known when it is compiled.
 struct Kernel {
   std::string name;
-  /// What it is called with, in order, as values of the function that held the op: memrefs, whose first bytes'
-  /// addresses are the arguments, and results of `ppcrt.coordinate`, which are of 64 bits.
+  /// Arguments in order, as values of the function that held the op: memrefs, passed as the address of their first
+  /// byte, and 64-bit results of `ppcrt.coordinate`.
   SmallVector<Value> operands;
   /// Blocks, and threads of each.
   int64_t blocks = 1, threads = 1;
@@ -48,34 +48,35 @@ struct Kernel {
 /// `scf.for` without calls inside, attention and its gradients.
 bool isKernelOp(Operation *op);
 
-/// Appends the kernels of `op` to `kernels`, under names that begin with `name`, in the order in which they are
-/// launched. Most ops become one. Parallel loops are given to threads, side by side where their elements lie side by
-/// side; rows are reduced by a warp or a block in a fixed tree, other reductions run inside of a thread in their order,
-/// so that sums are the same from run to run. Loops that are no `linalg` op run in one thread, but for an innermost
-/// loop whose iterations touch columns of their own. Values from outside other than memrefs are computed again inside;
-/// what cannot be is an error at the op.
+/// Appends the kernels of `op` to `kernels`, under names that begin with `name`, in launch order. Most ops become one
+/// kernel. Parallel loops are distributed over threads; neighbouring threads take neighbouring elements. A warp or a
+/// block reduces a row in a fixed tree; other reductions run inside a thread in loop order, so sums are the same from
+/// run to run. Loops that are not `linalg` ops run in one thread, except for an innermost loop whose iterations touch
+/// separate columns. Values defined outside, other than memrefs, are recomputed inside; a value that cannot be
+/// recomputed is an error at the op.
 FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, StringRef name);
 
-/// What `chip` alone can run instead of the kernel number `number` of those that buildKernels made of `op`: a kernel
-/// with the same operands, under this name. None where it has nothing better.
+/// Builds the kernel that only `chip` can run instead of kernel `number` of those that buildKernels made of `op`: same
+/// operands, same name. Returns std::nullopt if the chip has no better kernel.
 std::optional<Kernel> buildChipKernel(Operation *op, size_t number, ModuleOp kernels, StringRef name, StringRef chip);
 
-/// Of a kernel's function: Kernel::sharedBytes, where there are any.
+/// Attribute of a kernel's function: Kernel::sharedBytes, if it is not 0.
 inline constexpr StringLiteral kSharedBytesAttr = "ppc.shared_bytes";
 
-/// Of a launch: the places of operands that its kernel neither reads nor writes on chips that have none of their own.
+/// Attribute of a launch: indices of operands that its kernel neither reads nor writes, on chips without a kernel of
+/// their own.
 inline constexpr StringLiteral kIdleOperandsAttr = "ppc.idle_operands";
 
-/// Of a launch, where it is not the whole buffer of each: for each operand the bytes that its kernel touches at most,
-/// since it takes elements at places that it computes, one in an iteration; -1: the whole buffer.
+/// Attribute of a launch that does not touch all of each buffer: for each operand an upper bound on the bytes that its
+/// kernel touches, because it accesses one computed element per iteration; -1: the full buffer.
 inline constexpr StringLiteral kTouchedBytesAttr = "ppc.touched_bytes";
 
 /// The name of the module that holds the kernels of a module.
 inline constexpr StringLiteral kKernelsName = "kernels";
 
 /// `ppc-outline-kernels`: each such op of a function becomes launches (`ppcrt.launch`) of kernels in the module
-/// `kernels`, which holds each kernel once, by its code; those of single chips are in modules beside it
-/// (ChipKernels.h). Runs after `ppc-assign-offsets`. An error is at the op that no kernel can be made of.
+/// `kernels`, which holds each distinct kernel once. Kernels of single chips are in separate modules (ChipKernels.h).
+/// Runs after `ppc-assign-offsets`. Reports an error at an op that cannot become a kernel.
 std::unique_ptr<Pass> createOutlineKernelsPass();
 
 } // namespace mlir::ppc::cuda

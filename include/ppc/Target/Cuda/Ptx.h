@@ -1,8 +1,8 @@
 //===- Ptx.h - Kernels as PTX ---------------------------------------------===//
 //
-// From kernels (Kernel.h) to PTX in this process, with LLVM's NVPTX back end; no CUDA Toolkit is needed. Mathematical
-// functions are expanded before, since without the toolkit there is no libdevice: exponentials and quotients to what
-// the machine has, within a few units in the last place, others to upstream's polynomial approximations, powers in f64.
+// Translates kernels (Kernel.h) to PTX in this process with LLVM's NVPTX back end; no CUDA Toolkit is needed.
+// Mathematical functions are expanded first, since libdevice comes with the toolkit: exponentials and quotients to
+// machine instructions, within a few ulp, others to upstream's polynomial approximations, `pow` in f64.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_TARGET_CUDA_PTX_H
