@@ -419,15 +419,9 @@ std::optional<TermId> Derivation::algebra(Operation *op, ArrayRef<Relation> oper
       .Case<AddOp, SumOp>([&](auto) {
         return combine(llvm::map_to_vector(operands, [](const Relation &operand) { return Addend{operand.term, 1}; }));
       })
-      .Case([&](SubOp) {
-        return combine({{operands[0].term, 1}, {operands[1].term, -1}});
-      })
-      .Case([&](NegOp) {
-        return combine({{operands[0].term, -1}});
-      })
-      .Case([&](ScaleOp scale) {
-        return combine({{operands[0].term, scale.getFactor().convertToDouble()}});
-      })
+      .Case([&](SubOp) { return combine({{operands[0].term, 1}, {operands[1].term, -1}}); })
+      .Case([&](NegOp) { return combine({{operands[0].term, -1}}); })
+      .Case([&](ScaleOp scale) { return combine({{operands[0].term, scale.getFactor().convertToDouble()}}); })
       .Case([&](MulOp) -> std::optional<TermId> {
         for (int i : {0, 1})
           if (std::optional<double> factor = terms.constantFactor(operands[i].term))

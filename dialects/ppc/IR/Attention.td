@@ -17,27 +17,29 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMetho
     With `queries`, the op holds one block of the queries and all keys: local query i is query `start + i` of the block's extent Q,
     at key position `p = start + i + keys - Q`. Rows past the extent are padding; their results are zero.
 
-    `strategy` says how ranks share the op where the sequence is cut. `<whole>`, or none: nobody cuts it. `<gather>`: queries may
-    be cut; keys and values are gathered, and their gradients, to which each block of queries adds, are reduced to blocks again:
+    `strategy` names how ranks share the op if the sequence is sharded. `<whole>`, or none: the sequence is not sharded.
+    `<gather>`: queries may be sharded; keys and values are gathered, and their gradients, to which each block of
+    queries adds, are reduce-scattered:
     ```
-    device 0: q0 k0 v0          q0 k v    out0          dq0 (part of dk, dv)        dq0 dk0 dv0
-    device 1: q1 k1 v1    ->    q1 k v    out1    ->    dq1 (part of dk, dv)   ->   dq1 dk1 dv1
+    device 0: q0 k0 v0          q0 k v    out0          dq0 (partial dk, dv)        dq0 dk0 dv0
+    device 1: q1 k1 v1    ->    q1 k v    out1    ->    dq1 (partial dk, dv)   ->   dq1 dk1 dv1
     ```
-    `<kv_heads>` (Ulysses; Jacobs et al., 2023): the cut of the sequence is exchanged for one of kv heads around the op, so that
-    each rank has all queries and keys of some heads; `q^1` is head 1 of all queries:
+    `<kv_heads>` (Ulysses; Jacobs et al., 2023): an all-to-all around the op turns sequence sharding into sharding of kv
+    heads, so that each rank has all queries and keys of some heads; `q^1` is head 1 of all queries:
     ```
     device 0: q0 k0 v0          q^0 k^0 v^0    out^0          out0
     device 1: q1 k1 v1    ->    q^1 k^1 v^1    out^1    ->    out1
     ```
-    `<head_group>`: the same with query heads of each group, where there are too few kv heads; keys and values are gathered.
+    `<head_group>`: as `<kv_heads>`, with the query heads of each group, if there are too few kv heads; keys and values
+    are gathered.
 
-    C1: ranks are 5, 4, 4; batch, kv head and head dim agree; keys and values are equally many.
-    C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`. Scores and powers are f32
-    at least; powers are rounded to the type of `v` for their product.
+    C1: ranks are 5, 4, 4; batch, kv head and head dim agree; there are as many keys as values.
+    C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`. Scores and
+    exponentials are f32 or wider; exponentials are rounded to the type of `v` for their matmul.
     C3: element types are equal; `lse` and `slopes` may have f32 where the others have 16 bits. C4: with `causal`, there are at
     least as many keys as queries (as the extent of `queries`).
-    C5: `window` is at least 1 and goes with `causal`. C6: `slopes` is `[kv head, group]`. C7: the extent of `queries` is no less than
-    the queries of the op, and `strategy` is gone where there is such a block.
+    C5: `window` is at least 1 and requires `causal`. C6: `slopes` is `[kv head, group]`. C7: the extent of `queries` is
+    at least the number of queries of the op, and there is no `strategy` if there is such a block.
 
     Example: `%out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 4 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>`
   }];

@@ -54,8 +54,9 @@ def Ppc_AllGatherOp : Ppc_CollectiveOp<"all_gather"> {
     is a dimension of `x`. C2: the result's extent n along `dim` and the block size c fit: there is a number of devices k
     with c = ceil(n / k). The other dimensions agree.
 
-    `rotated`: the whole is nowhere. Blocks go round the devices, and the product that uses them takes each while it is there
-    (`ppc-rotate-products`). C3: blocks are of one size, and the only use is a product, of which `dim` is no batch.
+    `rotated`: the gathered tensor is never materialized. Blocks circulate on the ring of the devices, and the matmul
+    that uses them reads each block when it arrives (`ppc-rotate-products`). C3: blocks are of one size, and the only
+    use is a matmul in which `dim` is not a batch dimension.
 
     Example: `%y = ppc.all_gather %x dim 0 over ["tp"] : tensor<3x8xf32> to tensor<5x8xf32>`
   }];
@@ -98,9 +99,10 @@ def Ppc_AllToAllOp : Ppc_CollectiveOp<"all_to_all"> {
     device 0: a0 a1          a0 b0
     device 1: b0 b1    ->    a1 b1
     ```
-    Each device cuts `x` along `split_dim` in as many equal blocks as there are devices, sends block i to device i, and
-    concatenates what it receives along `concat_dim`. C1: `axes` are distinct and not empty, the dimensions are two
-    different dimensions of `x`. C2: the split dimension shrinks by a whole factor k, the concatenated one grows by it.
+    Each device splits `x` along `split_dim` into as many equal blocks as there are devices, sends block i to device i,
+    and concatenates the blocks it receives along `concat_dim`. C1: `axes` are distinct and not empty, the dimensions
+    are two different dimensions of `x`. C2: the split dimension shrinks by an integer factor k, the concatenated one
+    grows by it.
 
     Example: `%y = ppc.all_to_all %x split 0 concat 1 over ["tp"] : tensor<4x8xf32> to tensor<2x16xf32>`
   }];

@@ -107,9 +107,9 @@ def Ppc_ConvertOp : Ppc_DifferentiableOp<"convert", [SameOperandsAndResultShape]
 def Ppc_SumOp : Ppc_DifferentiableOp<"sum", [SameOperandsAndResultType]> {
   let summary = "elementwise sum of any number of tensors";
   let description = [{
-    Adds its operands from left to right. C1: there is at least one operand. Used where contributions come from
-    several places (tied parameters, the squared norm of all gradients): unlike a chain of `add`, it can be
-    regrouped when the contributions live on different pipeline stages or are partial over different axes.
+    Adds its operands from left to right. C1: there is at least one operand. Used if a value has several contributions
+    (tied parameters, the squared norm of all gradients): unlike a chain of `add`, it can be regrouped when the
+    contributions live on different pipeline stages or are partial over different axes.
 
     Example: `%y = ppc.sum %a, %b, %c : tensor<f32>`
   }];

@@ -42,12 +42,13 @@ def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivati
 def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
   let summary = "rotary position embedding";
   let description = [{
-    With n `frequencies` (radians per position), rotates the pairs (i, i + n) of the 2n elements of the last dimension that
-    start at `offset` by the angle `position * frequencies[i]`, position being `start` plus the index along dimension 1 (Su et al., 2021;
-    pairs as in Hugging Face's LLaMA); the other elements stay. `interleaved`: the pairs are (2i, 2i + 1). `inverse` rotates
-    backwards. With `positions`, the op holds one block of them, which begins where the block does; past the block's extent the result is
-    zero. C1: rank at least 3. C2: the rotated elements lie within the last dimension. C3: `start` is not negative. C4: the last
-    position is no greater than a sequence may be long (docs/reference/Limits.md).
+    With n `frequencies` (radians per position), rotates the pairs (i, i + n) of the 2n elements of the last dimension
+    that start at `offset` by the angle `position * frequencies[i]`, position being `start` plus the index along
+    dimension 1 (Su et al., 2021; pairs as in Hugging Face's LLaMA); the other elements are unchanged. `interleaved`:
+    the pairs are (2i, 2i + 1). `inverse` rotates backwards. With `positions`, the op holds one block of the positions,
+    and position counts from the start of the block; past the block's extent the result is zero. C1: rank at least 3.
+    C2: the last dimension contains the rotated elements. C3: `start` is not negative. C4: the last position is at most
+    the longest sequence allowed (docs/reference/Limits.md).
 
     Example: `%y = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>`
   }];

@@ -10,7 +10,7 @@ def Ppc_CrossEntropyOp : Ppc_DifferentiableOp<"cross_entropy"> {
     For each position: `lse = ln sum_c e^{logits[c]}`, `nll = lse - logits[target]`. C1: `targets`, `nll` and `lse` have
     the dimensions of `logits` but the last (the classes). C2: element types of logits, nll and lse are equal. Lifespan:
     created by importers, replaced by `log_sum_exp`, `pick` and `sub` in `ppc-expand-cross-entropy` (after autodiff), whose
-    rules let the classes be cut.
+    rules allow sharded classes.
 
     Example: `%nll, %lse = ppc.cross_entropy %logits, %targets : (tensor<2x8x131xf32>, tensor<2x8xi32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)`
   }];

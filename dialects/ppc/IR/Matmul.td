@@ -7,14 +7,14 @@ include "dialects/ppc/IR/PpcDialect.td"
 def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
   let summary = "matmul with any batches and transposes";
   let description = [{
-    A product of two tensors in Einstein notation. Each letter of `spec` is a loop (and, with the same name, a factor of
-    the sharding rule): letters in both operands and the result are batches, letters of one operand and the result are
-    its free dimensions, letters in both operands and not in the result are summed over, in f32 at least.
+    Matmul of two tensors in Einstein notation. Each index of `spec` is a loop (and, with the same name, a factor of the
+    sharding rule): indices in both operands and the result are batches, indices of one operand and the result are its
+    free dimensions, indices in both operands and not in the result are summed over, in f32 or wider.
 
-    C1: `spec` reads `lhs,rhs->result` in lower-case letters, no letter twice within one tensor.
-    C2: each tensor has as many dimensions as letters.
-    C3: a letter has one size everywhere.
-    C4: a letter of the result is in an operand; a letter of one operand only is in the result.
+    C1: `spec` reads `lhs,rhs->result` in lower-case letters, no index twice within one tensor. C2: each tensor has as
+    many dimensions as indices.
+    C3: an index has one size everywhere. C4: an index of the result is in an operand; an index of one operand only is
+    in the result.
     C5: the operands have one element type; the result has it too, or f32 where the operands have 16 bits.
 
     Example, the query projection of grouped heads:
@@ -31,7 +31,7 @@ def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
   let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The letters of each tensor.
+    /// /// Einsum indices of each tensor, one character per dimension.
     ::llvm::StringRef lhsLetters();
     ::llvm::StringRef rhsLetters();
     ::llvm::StringRef resultLetters();

@@ -44,7 +44,7 @@ def Ppc_YieldOp : Ppc_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Accu
 def Ppc_ReshardOp : Ppc_FinalOp<"reshard", "differentiation comes before planning", [SameOperandsAndResultType]> {
   let summary = "reshards a value: equal logical value under another sharding";
   let description = [{
-    C1: `to` says for each dimension of `x` how it is cut. Lifespan: created by `ppc-insert-reshards`, replaced by
+    C1: `to` gives the sharding of each dimension of `x`. Lifespan: created by `ppc-insert-reshards`, replaced by
     collectives in `ppc-partition-to-spmd`.
 
     Example: `%y = ppc.reshard %x to <[{dp}, {} ]> : tensor<4x8xf32>`

@@ -152,11 +152,11 @@ LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     return emitError() << "grid has " << names.size() << " axes and " << roles.size() << " roles";
   for (auto [name, size] : llvm::zip_equal(names, sizes)) {
     if (!seen.insert(name.getValue()).second)
-      return emitError() << "grid axis " << name << " appears twice";
+      return emitError() << "mesh axis " << name << " appears twice";
     if (size < 1)
-      return emitError() << "grid axis " << name << " has size " << size << ", expected at least 1";
+      return emitError() << "mesh axis " << name << " has size " << size << ", expected at least 1";
     if (size > left)
-      return emitError() << "grid axis " << name << " of size " << size << " makes more than " << limits::devices
+      return emitError() << "mesh axis " << name << " of size " << size << " makes more than " << limits::devices
                          << " devices";
     left /= size;
   }
@@ -386,7 +386,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
                                BoolAttr rotate, IntegerAttr pieces) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
-      return emitError() << "grid axis " << name << " has the role stage: a plan specifies pipeline stages by 'stages'";
+      return emitError() << "mesh axis " << name << " has the role stage: a plan specifies pipeline stages by 'stages'";
   if (stages.empty() || stages.front() != 0)
     return emitError() << "a plan's stages start with layer 0";
   for (size_t i = 1; i < stages.size(); ++i)
@@ -403,7 +403,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
       return emitError() << what << " must name a list of axes, found " << value;
     for (StringRef axis : axisNames(axes))
       if (!grid.has(axis))
-        return emitError() << what << " is sharded over axis \"" << axis << "\", which the grid does not have";
+        return emitError() << what << " is sharded over axis \"" << axis << "\", which the mesh does not have";
     return success();
   };
   for (NamedAttribute dimension : dimensions)

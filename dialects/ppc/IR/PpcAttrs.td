@@ -63,10 +63,10 @@ def Ppc_GridAttr : Ppc_Attr<"Grid", "grid"> {
 def Ppc_ShardingAttr : Ppc_Attr<"Sharding", "sharding"> {
   let summary = "how a logical tensor is sharded over the device mesh";
   let description = [{
-    Per dimension the ordered list of grid axes that cut it (major to minor), and the axes over which each device holds
-    only a part of a reduction that is still to be done: `#ppc.sharding<[{dp}, {}, {tp} ]>`,
-    `#ppc.sharding<[{dp}, {} ], partial = {tp: sum}>`. An axis appears at most once. A dimension of n elements cut k ways
-    has ceil(n / k) elements on each device; the last blocks are padded, never truncated.
+    For each dimension, the ordered list of mesh axes that shard it (major to minor), and the axes over which the tensor
+    is partial: each device holds one summand of a reduction that has not been done: `#ppc.sharding<[{dp}, {}, {tp} ]>`,
+    `#ppc.sharding<[{dp}, {} ], partial = {tp: sum}>`. An axis appears at most once. A dimension of n elements sharded k
+    ways has ceil(n / k) elements on each device; the last blocks are padded, never truncated.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::ArrayAttr">:$dims,
                         ArrayRefParameter<"::mlir::StringAttr">:$partialAxes,
@@ -88,7 +88,7 @@ def Ppc_ShardingAttr : Ppc_Attr<"Sharding", "sharding"> {
 def Ppc_BlockAttr : Ppc_Attr<"Block", "block"> {
   let summary = "which block of a logical dimension a local op sees";
   let description = [{
-    `#ppc.block<[tp], 131>`: of a dimension of 131 elements, cut over the axes `[tp]` of k devices in blocks of
+    `#ppc.block<[tp], 131>`: of a dimension of 131 elements, sharded over the axes `[tp]` of k devices in blocks of
     ceil(131 / k), the op holds the block of its own coordinate; elements at or past 131 are padding. Set by the
     partitioner on ops whose meaning depends on the global index.
   }];
@@ -109,41 +109,41 @@ def Ppc_InitAttr : Ppc_Attr<"Init", "init"> {
 def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
   let summary = "the whole layout decision as data";
   let description = [{
-    - `grid`: the devices of one stage.
+    - `grid`: the device mesh of one stage.
     - `stages`: the first layer of each pipeline stage, starting with 0; as many entries as stages.
-    - `vp`: virtual stages per pipeline device, 1 where it is not said. There are `stages` / `vp` pipeline devices; which holds which
-      stages is the schedule's choice.
+    - `vp`: virtual stages per pipeline rank, 1 by default. There are `stages` / `vp` pipeline ranks; the schedule chooses which rank
+      holds which stages.
     - `schedule`: name of the pipeline schedule.
     - `micro_batches`: micro-batches per step.
     - `dimensions`: logical dimension name to axes, `{batch = ["dp"], ffn = ["tp"]}`; applies to every function argument
       through its `ppc.dims`.
     - `parameters`: parameter name to `#ppc.sharding`, overriding `dimensions` (ZeRO, hand-made layouts).
-    - `recompute`, where backward computes anything again: layers (`"3"` or `"1-8"`) to what of them: `"full"`, `"selective"`
-      (attention), or a list of op names, `["silu", "matmul.3"]`: all of a kind, or one by its place among those of its kind in the
+    - `recompute`, if backward recomputes anything: layers (`"3"` or `"1-8"`) to the ops recomputed in them: `"full"`, `"selective"`
+      (attention), or a list of op names, `["silu", "matmul.3"]`: all ops of a name, or one by its index among the ops of that name in the
       forward of the layer, from 0. Read by `ppc-select-recompute`.
-    - `activations`, where there are any: dimension name to axes, of what is computed from the inputs, wherever nothing else cuts it
-      over these axes (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`. `{kv_heads = ["cp"]}` or
-      `{head_group = ["cp"]}`, over the axes that cut the dimension "sequence": attention exchanges that cut for one of heads
+    - `activations`, optional: dimension name to axes that shard activations, wherever nothing else shards them over these axes
+      (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`. `{kv_heads = ["cp"]}` or
+      `{head_group = ["cp"]}`, over the axes that shard the dimension "sequence": attention uses all-to-alls from sequence to heads
       (Ulysses). Read by `ppc-apply-plan`.
-    - `update`, where there are any: axes that cut the optimizer's state and the update, each along the dimension where the smallest
-      block is left, besides what cuts their parameter (ZeRO-1: `["dp"]`).
-    - `gradients`, where there are any: axes that cut the accumulated gradients in the same way, summed in each micro-batch (ZeRO-2). They
-      are the first of `update`; over the others gradients are summed once, before the update.
-    - `storage`, where there are any: axes that cut parameters in the same way until they are used, when they are gathered (ZeRO-3, FSDP).
-      They are the first of `update`, as `gradients` are: each lies over a group of ranks of its own (AMSP, arXiv 2311.00257). Without
-      `gradients` sums are whole until the end of the step, and reduced once.
-    - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
-    - `offload = "optimizer"` where the optimizer's state, and parameters that nothing but it and what rounds them reads, lie in the memory of
-      the host between updates (`ppc-offload-optimizer`); `"activations"` where what forward keeps for backward does in between
-      (`ppc-offload-activations`); `"parameters"` where those of a virtual stage do while others are computed (`ppc-offload-parameters`);
-      several with + between them.
+    - `update`, optional: axes that shard the optimizer state and the update, each along the dimension with the smallest
+      remaining block, in addition to the sharding of their parameter (ZeRO-1: `["dp"]`).
+    - `gradients`, optional: axes that shard the accumulated gradients in the same way, reduced in each micro-batch (ZeRO-2). They
+      are the first of `update`; over the others gradients are reduced once, before the update.
+    - `storage`, optional: axes that shard parameters in the same way until they are gathered for use (ZeRO-3, FSDP).
+      They are the first of `update`, as `gradients` are: each has a shard group of its own (AMSP, arXiv 2311.00257). Without
+      `gradients` the sums are unsharded until the end of the step, and reduced once.
+    - `overlap = true` overlaps communication with computation (`ppc-overlap-reductions`, `ppc-start-collectives`); off by default.
+    - `offload = "optimizer"` keeps the optimizer state, and parameters read only by the optimizer and by casts, in host memory
+      between updates (`ppc-offload-optimizer`); `"activations"` keeps saved activations there between forward and backward
+      (`ppc-offload-activations`); `"parameters"` keeps the parameters of a virtual stage there while others are computed
+      (`ppc-offload-parameters`); several are joined with +.
 
-    - `rotate = true` where blocks of parameters that `storage` cuts go round the ranks, for products that can take them one after the other,
-      in place of being gathered (`ppc-rotate-shards`; RTP, arXiv 2311.01635).
-    - `pieces = 4`: into so many a product and the collective beside it are cut where they can be (`ppc-cut-products`), 1: into none; without
-      it by cost, with `overlap`.
+    - `rotate = true` circulates blocks of parameters that `storage` shards on the ring of the ranks, for matmuls that can use them one after
+      the other, instead of gathering them (`ppc-rotate-shards`; RTP, arXiv 2311.01635).
+    - `pieces = 4` splits a matmul and the collective on its result into 4 chunks each, if they can be split (`ppc-cut-products`); 1 disables
+      it; by default the cost model decides, with `overlap`.
 
-    Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
+    Written by `ppc-make-plan` or by hand; read by `ppc-apply-plan`. As a file it is YAML.
   }];
   let parameters = (ins "::mlir::ppc::GridAttr":$grid,
                         ArrayRefParameter<"int64_t">:$stages,

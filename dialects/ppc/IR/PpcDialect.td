@@ -30,16 +30,16 @@ def Ppc_Dialect : Dialect {
     | `ppc.no_weight_decay` | parameters | excluded from decoupled weight decay |
     | `ppc.sharding` | function arguments | `#ppc.sharding` |
     | `ppc.shardings` | ops | one `#ppc.sharding` per result |
-    | `ppc.factors` | ops | grid axes of each factor that is cut, by name, `{b = ["dp"]}` |
+    | `ppc.factors` | ops | mesh axes that shard each factor, by name, `{b = ["dp"]}` |
     | `ppc.operand_shardings` | `ppc.accumulate` | one `#ppc.sharding` per block argument |
     | `ppc.logical_type` | arguments and results of partitioned functions | type before partitioning |
     | `ppc.part` | ops | `#ppc.part`, forward, backward, weight_gradient or update |
-    | `ppc.layer` | ops | position in the chain of layers: 0 is the embedding, L + 1 the head |
-    | `ppc.slice` | ops | which slice of the sequence, where micro-batches run in several; 0 where it is not said |
-    | `ppc.stage` | ops | pipeline stage; of slice i of n stages i n more |
-    | `ppc.recompute` | forward ops | backward computes the results again |
+    | `ppc.layer` | ops | position in the chain of layers: 0 is the embedding, L + 1 the LM head |
+    | `ppc.slice` | ops | slice of the sequence, if micro-batches run in several; 0 by default |
+    | `ppc.stage` | ops | pipeline stage; i n is added for slice i with n stages |
+    | `ppc.recompute` | forward ops | backward recomputes the results |
     | `ppc.plan` | module | `#ppc.plan` |
-    | `ppc.precision` | module | what products read, where that is not the type of the parameters |
+    | `ppc.precision` | module | element type that matmuls read, if it is not the type of the parameters |
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -26,9 +26,10 @@ def Ppc_ReduceOp : Ppc_DifferentiableOp<"reduce"> {
 def Ppc_LogSumExpOp : Ppc_FinalOp<"log_sum_exp", "created from cross_entropy after autodiff"> {
   let summary = "ln of the sum of e^x over the last dimension";
   let description = [{
-    Computed with the maximum subtracted. A cut last dimension gives a partial result that combines by `log_sum_exp`, so
-    that no device ever holds all classes. `classes` says which block of the classes a local op sees (padding counts as
-    minus infinity). C1: the result has all dimensions but the last. Created by `ppc-expand-cross-entropy`.
+    Computed with the maximum subtracted. A sharded last dimension gives a partial result that combines by
+    `log_sum_exp`, so that no device ever holds all classes. `classes` specifies the block of the classes that a local
+    op sees (padding counts as minus infinity). C1: the result has all dimensions but the last. Created by
+    `ppc-expand-cross-entropy`.
 
     Example: `%y = ppc.log_sum_exp %x : tensor<4x131xf32> to tensor<4xf32>`
   }];

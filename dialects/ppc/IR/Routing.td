@@ -52,12 +52,12 @@ class Ppc_RoutingOp<string mnemonic> : Ppc_DifferentiableOp<mnemonic> {
 def Ppc_DispatchOp : Ppc_RoutingOp<"dispatch"> {
   let summary = "tokens to the slots of their experts";
   let description = [{
-    `x` is `[batch, token, hidden]`, `ids` `[batch, token, k]` names the experts of each token, the result is
-    `[batch, expert, slot, hidden]`. Where there are as many slots as tokens, each token has the slot of its own number, so that
-    tokens and slots are cut together; it names an expert at most once. With fewer, in each batch, (token, j) takes the next free slot of expert `ids[token, j]`, in the order
-    of tokens, then j; one for which no slot is left is dropped, and slots that nobody takes are zero. A slot holds `x[token]`
-    times `weights[token, j]` (1 without weights). With `experts`, the op holds one block of the experts and leaves out the
-    others' tokens. The adjoint of `combine`.
+    `x` is `[batch, token, hidden]`, `ids` `[batch, token, k]` names the experts of each token, the result is `[batch,
+    expert, slot, hidden]`. If there are as many slots as tokens, each token has the slot of its own number, so that
+    tokens and slots are sharded together; it names an expert at most once. With fewer slots, in each batch, (token, j)
+    takes the next free slot of expert `ids[token, j]`, in the order of tokens, then j; a token for which no slot is
+    left is dropped, and unused slots are zero. A slot holds `x[token]` times `weights[token, j]` (1 without weights).
+    With `experts`, the op holds one block of the experts and leaves out the others' tokens. The adjoint of `combine`.
 
     C1: ranks are 3, 3, 3 and 4; batch, tokens and hidden agree, weights are shaped like ids. C2: element types are equal. An id
     that names no expert is an error of the data.

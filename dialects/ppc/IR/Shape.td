@@ -36,8 +36,9 @@ def Ppc_ReshapeOp : Ppc_DifferentiableOp<"reshape"> {
 def Ppc_BroadcastOp : Ppc_DifferentiableOp<"broadcast"> {
   let summary = "repetition along new dimensions";
   let description = [{
-    The result has the new dimensions `dims` (positions in the result); the other dimensions are those of `x`, in order.
-    C1: `dims` are distinct, sorted dimensions of the result. C2: the other dimensions equal those of `x`.
+    The result has the new dimensions `dims` (indices of dimensions of the result); the other dimensions equal the
+    dimensions of `x`, in order. C1: `dims` are distinct, sorted dimensions of the result. C2: the other dimensions
+    equal the dimensions of `x`.
 
     Example: `%y = ppc.broadcast %x dims [1] : tensor<4xf32> to tensor<4x8xf32>`
   }];

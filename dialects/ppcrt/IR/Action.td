@@ -19,8 +19,8 @@ class PpcRt_SequenceOp<string mnemonic> : PpcRt_Op<mnemonic, [
 def PpcRt_StepOp : PpcRt_SequenceOp<"step"> {
   let summary = "the actions of a device in one step";
   let description = [{
-    In the order in which they are issued. Before the first, gradients and accumulators are zero and scalars are set; the step ends
-    when all of them have ended, so that nothing of one step runs beside the next.
+    Lists actions in the order in which they are issued. Before the first, gradients and accumulators are zero and
+    scalars are set; the step ends when all actions have completed, so that no actions of two steps overlap.
 
     C1: nothing but actions is inside.
 
@@ -72,9 +72,10 @@ def PpcRt_RunOp : PpcRt_Action<"run", (ins FlatSymbolRefAttr:$routine, OptionalA
                                "$routine (`micro_batch` $micro_batch^)?"> {
   let summary = "runs a routine";
   let description = [{
-    For one micro-batch, whose slots its buffers stand for; a routine of the whole step for none. The last token is for all of its
-    work. It may give one more for each entry of the routine's `early`, in that order, in front of the last: such a token is there
-    when the code has reached that `ppcrt.reach`, and with it the uses of the entry's buffers by this run have ended.
+    Runs the routine for one micro-batch, in the slots of that micro-batch; a routine of the whole step names none. The
+    last token completes with all of its work. The op may return one more token for each entry of the routine's `early`,
+    in that order, before the last: such a token completes when the code has reached that `ppcrt.reach`; the run does
+    not use the entry's buffers afterwards.
 
     C1: the micro-batch is not negative. C2: routines of a micro-batch say which, those of the whole step say none
     (of a program, which is looked at as a whole). C3: it gives at most one token, or as many and one more as `early` of the routine
@@ -89,8 +90,8 @@ def PpcRt_SendOp : PpcRt_Action<"send", (ins FlatSymbolRefAttr:$message, I64Attr
                                 "$message `micro_batch` $micro_batch"> {
   let summary = "sends a message of a micro-batch";
   let description = [{
-    It ends when the buffer may be overwritten. In the sense of the verifier it meets its receive: it ends no earlier than that
-    has begun, whatever a transport buffers.
+    Completes when the buffer may be overwritten. For the verifier a send and its receive synchronize: the send
+    completes no earlier than the receive starts, whatever a transport buffers.
 
     C1: the micro-batch is not negative.
 
@@ -103,7 +104,7 @@ def PpcRt_ReceiveOp : PpcRt_Action<"receive", (ins FlatSymbolRefAttr:$message, I
                                    "$message `micro_batch` $micro_batch"> {
   let summary = "receives a message of a micro-batch";
   let description = [{
-    It ends when all of it lies in the buffer.
+    Completes when the buffer holds the full message.
 
     C1: the micro-batch is not negative.
 

@@ -7,8 +7,8 @@ include "mlir/IR/OpBase.td"
 def PpcRt_ActionInterface : OpInterface<"ActionOpInterface"> {
   let cppNamespace = "::mlir::ppcrt";
   let description = [{
-    An action: something that a device puts on one of its streams. It begins when what was put there before has ended and the tokens
-    that it comes after are there; its tokens are there when it ends.
+    An action: an op that a device issues on one of its streams. It starts when the earlier actions of its stream and
+    the tokens that it waits for have completed; its own tokens complete when it ends.
   }];
   let methods = [
     InterfaceMethod<"the stream that it is put on", "::mlir::FlatSymbolRefAttr", "getStreamAttr">,

@@ -25,8 +25,8 @@ def PpcRt_PermuteOp : PpcRt_DestinationOp<"permute", [DeclareOpInterfaceMethods<
 def PpcRt_RaggedAllToAllOp : PpcRt_DestinationOp<"ragged_all_to_all", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "all-to-all of rows with counts known at run time";
   let description = [{
-    `counts[i]` rows of `x`, one after the other, go to rank i; `received[i]` rows come from it and lie in the destination in the
-    order of the ranks. All ranks know what they send and what comes. Rows past the sums are not touched.
+    Sends `counts[i]` consecutive rows of `x` to rank i, and stores the `received[i]` rows of rank i in the destination
+    in the order of the ranks. All ranks know the counts that they send and receive. Rows past the sums are not touched.
 
     C1, C2 as `all_reduce`. C3: `x` and the destination have at least one dimension, one element type and rows of one shape. C4:
     `counts` and `received` are one-dimensional, of i32, of one size: that of the group.

@@ -9,9 +9,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def PpcRt_CallOp : PpcRt_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "call of a compiled function on buffers";
   let description = [{
-    Calls a function of the module with these buffers. It differs from `func.call` in that the operands are buffers while the
-    callee may still work on tensors: the functions of a stage, nothing but such calls, are bound to buffers at once, and only
-    the bodies, which do not grow in number with depth, go through bufferization.
+    Calls a function of the module with these buffers. It differs from `func.call` in that the operands are buffers
+    while the callee may still work on tensors: the functions of a stage contain only such calls and are bound to
+    buffers at once, and only the compiled functions that they call, whose number does not grow with depth, go through
+    bufferization.
 
     C1: the callee is a function of the module. That its arguments have the types of the operands is checked at the end of the
     device phase (`ppc-verify-device`).
@@ -27,14 +28,15 @@ def PpcRt_CallOp : PpcRt_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInter
 def PpcRt_ReachOp : PpcRt_Op<"reach", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "the code of a routine has finished with some of its buffers";
   let description = [{
-    Number `entry` of what the routine's `early` lists: where a run has come here, its token of that number is there. Takes what lies in
-    the buffers of the entry, so that it comes after what computes it: values on tensors, later the buffers themselves. What is returned
-    lies in its buffer by then. Nothing moves across it.
+    Marks the program point at which entry `entry` of the routine's `early` completes: when a run reaches it, its token
+    of that number completes. The operands are the contents of the buffers of the entry, so that the op follows their
+    computation: values on tensors, later the buffers themselves. Values that the code returns are stored in their
+    buffers by then. No op moves across it.
 
     C1: the entry is not negative. C2: it takes at least one value. C3: it stands in the block of a function that is the code of routines,
     not inside of another op.
 
-    Lifespan: created by passes that put communication beside computation; lowered to a call of the runtime.
+    Lifespan: created by passes that overlap communication with computation; lowered to a call of the runtime.
 
     Example: `ppcrt.reach 0 (%g0, %g1 : tensor<4x8xf32>, tensor<8xf32>)`
   }];

@@ -22,9 +22,10 @@ def PpcRt_EpilogueGemmOp : PpcRt_Op<"epilogue_gemm", [
     that at `at` (`gelu_gradient`); the second, which only `gelu` may have, is `S`. Sums are in f32, and each result is rounded once from
     them. `sizes` is `[m, n, k]`; `strides` is, in elements, `[A row, A column, B row, B column]`.
 
-    C1: three sizes, none less than 1, and four strides, none negative. C2: A and B are both f32 or both bf16; all others have one
-    element type, which is that of A or f32. C3: `at` is there where the activation is `gelu_gradient`, which has no bias, and only `gelu` has a second
-    result. C4: no matrix reaches past its buffer, and `addend`, `at` and `outs` have m n elements. C5: results have the types of the destinations.
+    C1: three sizes, each at least 1, and four strides, none negative. C2: A and B are both f32 or both bf16; all others
+    have one element type, the type of A or f32. C3: `at` is given if and only if the activation is `gelu_gradient`,
+    which has no bias, and only `gelu` has a second result. C4: no matrix reaches past its buffer, and `addend`, `at`
+    and `outs` have m n elements. C5: results have the types of the destinations.
 
     Lifespan: created by `ppc-fuse-epilogues` for targets whose library does it; written into the program's table of operations.
 

@@ -10,14 +10,14 @@ def PpcRt_LaunchOp : PpcRt_Op<"launch", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a kernel runs on the device";
   let description = [{
-    `blocks` blocks of `threads` threads run the kernel, a function in a module of this one. Its arguments are the addresses where the
-    buffers of the memrefs begin, and the numbers as i64; shapes, and offsets of views in their buffers, are in its code. `reads` and
-    `writes` are the places among the operands of the memrefs that it reads and writes.
-    `flops` are the floating-point operations of a launch, of which profiles tell the rate (the kernels of one op share its FLOPs); 0 where
-    they are not known.
+    `blocks` blocks of `threads` threads run the kernel, a function in a module of this one. Its arguments are the base
+    addresses of the buffers of the memrefs, and the numbers as i64; its code contains shapes, and offsets of views in
+    their buffers. `reads` and `writes` are the operand indices of the memrefs that it reads and writes. `flops` are the
+    floating-point operations of a launch, used by profiles to report rates (the kernels of one op share its FLOPs); 0
+    if unknown.
 
-    C1: there is a block, and 1 to 1024 threads. C2: `reads` and `writes` are ascending places of memrefs, and name each memref. C3: the
-    kernel is a function with as many parameters as there are operands.
+    C1: there is a block, and 1 to 1024 threads. C2: `reads` and `writes` are ascending operand indices of memrefs, and
+    name each memref. C3: the kernel is a function with as many parameters as there are operands.
 
     Lifespan: created by a target's passes from loops on buffers; written into the program's table of operations.
 

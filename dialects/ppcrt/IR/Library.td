@@ -10,7 +10,7 @@ def PpcRt_GemmOp : PpcRt_DestinationOp<"gemm"> {
     For each index of the loops: `C = A B`, or `C += A B` with `accumulate`; A is m x k, B is k x n, C is m x n. `sizes` is
     `[m, n, k]`; `strides` is, in elements, `[A row, A column, B row, B column, C row, C column]`; `loops` holds four
     numbers per loop: `[size, A stride, B stride, C stride, ...]`. Strides may be 0. Over a loop whose C stride is 0 the
-    products add up (the first iteration honours `accumulate`).
+    results accumulate (the first iteration honours `accumulate`).
 
     C1: three sizes, six strides, four numbers per loop, none negative. C2: at most 8 loops. C3: no matrix reaches past
     its buffer. C4: the element types are equal, f32 or f64; or A and B are bf16 and C is
@@ -46,11 +46,11 @@ class PpcRt_AttentionLikeOp<string mnemonic> : PpcRt_Op<mnemonic, [
 def PpcRt_AttentionOp : PpcRt_AttentionLikeOp<"attention"> {
   let summary = "scaled dot-product attention in tiles";
   let description = [{
-    `ins` are q `[batch, query, kv head, group, dim]`, k `[batch, key, kv head, dim]`, v `[batch, key, kv head, value dim]` and, if
-    scores have slopes, those `[kv head, group]`; `outs` are the result `[batch, query, kv head, group, value dim]` and the
-    logarithms of the sums of powers `[batch, query, kv head, group]`: what `ppc.attention` says. `first` is the position of the first
-    query among the keys, for queries that are a block of others; rows at or past the last key are padding, and their results zero.
-    Without it, the last query is at the last key.
+    `ins` are q `[batch, query, kv head, group, dim]`, k `[batch, key, kv head, dim]`, v `[batch, key, kv head, value
+    dim]` and, if scores have slopes, the slopes `[kv head, group]`; `outs` are the result `[batch, query, kv head,
+    group, value dim]` and the logarithms of the sums of exponentials `[batch, query, kv head, group]`, as in
+    `ppc.attention`. `first` is the position of the first query among the keys, for queries that are a block of others;
+    rows at or past the last key are padding, and their results zero. Without it, the last query is at the last key.
 
     C1: three or four inputs and two outputs of these shapes. C2: one element type, f32 or f64; or bf16, with logarithms and slopes in f32. C3: `window` goes with `causal`.
     C4: results have the types of the destinations.

@@ -15,8 +15,8 @@ def PpcRt_Dialect : Dialect {
     returns the new content of its `outs` operand, on memrefs it writes there and returns nothing, so that one-shot
     bufferization turns one form into the other.
 
-    Ops that communicate name a `ppcrt.group` of the module. The program of all devices, what lies in their memory and what they do
-    in a step, is a `ppcrt.program` (docs/internals/Program.md).
+    Ops that communicate name a `ppcrt.group` of the module. A `ppcrt.program` describes the program of all devices: the
+    buffers in their memory and the actions of a step (docs/internals/Program.md).
   }];
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::ppc::PpcDialect"];

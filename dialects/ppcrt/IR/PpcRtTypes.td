@@ -9,8 +9,8 @@ def PpcRt_Token : TypeDef<PpcRt_Dialect, "Token"> {
   let mnemonic = "token";
   let summary = "a point of time on a device";
   let description = [{
-    The end of an action, or of communication that was started. What takes it begins afterwards, on whatever stream. A token is
-    of one device: between devices only messages and collectives order.
+    Completion of an action, or of communication that was started. An action that takes it starts afterwards, on
+    whatever stream. A token belongs to one device: between devices only messages and collectives order.
   }];
 }
 

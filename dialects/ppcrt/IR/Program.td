@@ -12,9 +12,9 @@ include "mlir/IR/SymbolInterfaces.td"
 def PpcRt_GroupOp : PpcRt_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "ranks that communicate";
   let description = [{
-    Divides ranks into sets: by `axes`, those that differ only in these axes of the grid, ordered row-major in the listed order;
-    where `stages` are given, of the pipeline axis only those coordinates; or by an explicit list of `ranks`, of which each is in
-    one set at most. Every member makes the same calls on a group in the same order.
+    Divides ranks into sets: by `axes`, ranks that differ only in these axes of the mesh, ordered row-major in the
+    listed order; if `stages` are given, only these coordinates of the pipeline axis; or by an explicit list of `ranks`,
+    each of which is in one set at most. Every member makes the same calls on a group in the same order.
 
     C1: either axes or ranks. C2: axes are not empty, none is listed twice. C3: stages are ascending, not negative, at least one.
     C4: no set of ranks is empty, no rank is negative or in two sets, and all sets have one size.
@@ -34,16 +34,17 @@ def PpcRt_ProgramOp : PpcRt_Op<"program", [
     Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, NoRegionArguments, SingleBlock, HasParent<"::mlir::ModuleOp">]> {
   let summary = "what all devices do in a step";
   let description = [{
-    Holds one `ppcrt.device` for each coordinate of the first axis of the grid, and the `ppcrt.message`s between them. A device
-    stands for all ranks with that coordinate: they run the same program on other blocks of the tensors. Routines name
-    functions of the module; everything else is inside. `copies` of the model share the micro-batches: each works on as many of
-    them, in chunks and with parameters of its own, as schedules in both directions have it.
+    Holds one `ppcrt.device` for each coordinate of the first axis of the mesh, and the `ppcrt.message`s between them. A
+    device stands for all ranks with that coordinate: they run the same program on other blocks of the tensors. Routines
+    name functions of the module; everything else is inside. `copies` of the model share the micro-batches: each works
+    on an equal share of them, in chunks and with parameters of its own, as in bidirectional schedules.
 
-    C1: there is at least one micro-batch, and no more than a step may have sequences (docs/reference/Limits.md). C2: the first axis of the grid is "pp". C3: there is one device for each of its
-    coordinates, in order. C4: nothing but devices and messages is inside. C5: there is at least one copy, and
-    their number divides that of the micro-batches. C6: actions name routines, streams, buffers, messages and groups that are there and, for a
-    message, at this end; micro-batches exist, and are said where a buffer has slots; blocks of a collective fit its ranks; tokens are of the
-    same step, and stand for what the code reaches. Passes trust that.
+    C1: there is at least one micro-batch, and at most as many as a step may have sequences (docs/reference/Limits.md).
+    C2: the first axis of the mesh is "pp". C3: there is one device for each of its coordinates, in order. C4: only
+    devices and messages are inside. C5: there is at least one copy, and their number divides the number of
+    micro-batches. C6: actions name existing routines, streams, buffers, messages and groups, and a message at its own
+    end; micro-batches exist, and are given if a buffer has slots; blocks of a collective fit its ranks; tokens are of
+    the same step, and match the `ppcrt.reach` ops of the code. Passes rely on it.
 
     What time means is checked by `ppc-verify-program` (docs/internals/Program.md).
 
@@ -124,23 +125,25 @@ def PpcRt_StreamOp : PpcRt_Op<"stream", [Symbol, HasParent<"DeviceOp">]> {
 def PpcRt_BufferOp : PpcRt_Op<"buffer", [Symbol, HasParent<"DeviceOp">]> {
   let summary = "memory of a device, of a fixed type";
   let description = [{
-    A buffer with `slots` exists once for each slot: micro-batch m uses slot m modulo their number, or the m-th of `places` where there
-    are some. What `shares` another buffer lies in the slots of that one: each slot is in turns one's and the other's. One without slots
-    is the same for all micro-batches. `role` says who fills it and how long it is kept; `name` is that of the parameter, state's parameter,
-    input, scalar or metric, or where a saved value comes from; `state` which state of the optimizer it is. A buffer that
-    holds a block of a logical tensor says of which type (`of`) and by which axes it is cut (`sharding`); a parameter says how it
-    is initialised (`init`); a saved value its place in the order in which a micro-batch computes values (`order`). `memory`
-    is the device's own unless it says `host`. After `ppc-assign-arena`: `offset`, in bytes from the beginning of the memory, and
-    for slots the `stride` from one to the next.
+    A buffer with `slots` exists once for each slot: micro-batch m uses slot m modulo their number, or the m-th of
+    `places` if given. A buffer that `shares` another one uses the slots of that one: both use each slot in turn. A
+    buffer without slots is the same for all micro-batches. `role` determines which op fills it and how long its
+    contents are needed; `name` is the name of the parameter, the state's parameter, the input, scalar or metric, or the
+    origin of a saved value; `state` the kind of optimizer state. A buffer that holds a block of a logical tensor gives
+    its type (`of`) and the axes that shard it (`sharding`); a parameter gives its initialisation (`init`); a saved
+    value its index in the order in which a micro-batch computes values (`order`). `memory` is the device's own unless
+    it is `host`. After `ppc-assign-arena`: `offset`, in bytes from the beginning of the memory, and for slots the
+    `stride` from one to the next.
 
-    C1: parameters, states, gradients, inputs, scalars and metrics have a name, and only states have a state. C2: inputs, saved
-    values and messages have slots, at least one; parameters, states, gradients, accumulators, scalars, metrics and prepared
-    values have none. C3: only parameters have an `init`. C4: offsets are not negative, a stride comes with slots and is at least
-    the size. C5: a sharding has nothing pending, and one entry per dimension; the type is the local one of `of` under it.
-    C6: scratch is bytes. C7: places come with slots, are as many as the program has micro-batches, and each is one of the slots.
-    C8: what shares has places, as has the buffer that it shares; that is of the same device and memory, shares no other one, and has as
-    many slots of as many bytes (of a program, which is looked at as a whole). C9: elements are integers or floats; bytes, slots and places
-    are within docs/reference/Limits.md.
+    C1: parameters, states, gradients, inputs, scalars and metrics have a name, and only states have a state. C2:
+    inputs, saved values and messages have slots, at least one; parameters, states, gradients, accumulators, scalars,
+    metrics and prepared values have none. C3: only parameters have an `init`. C4: offsets are not negative, a stride
+    comes with slots and is at least the size. C5: a sharding is not partial, and has one entry per dimension; the type
+    is the local one of `of` under it. C6: scratch is bytes. C7: `places` requires slots, has one entry per micro-batch
+    of the program, and each is the index of a slot. C8: a buffer that shares another one has `places`, as has the
+    other, which is of the same device and memory, shares no buffer itself, and has as many slots of as many bytes
+    (checked by the program). C9: elements are integers or floats; bytes, slots and slot indices are within
+    docs/reference/Limits.md.
 
     Example: `ppcrt.buffer @w parameter "lm_head.weight" : memref<32x64xf32> of tensor<64x64xf32> sharding <[{tp}, {} ]>
     init <normal, 0.02> offset 0`, `ppcrt.buffer @h saved : memref<2x32x64xf32> slots 2`,
@@ -189,23 +192,25 @@ def PpcRt_BufferLists : TypedArrayAttrBase<FlatSymbolRefArrayAttr, "lists of buf
 def PpcRt_RoutineOp : PpcRt_Op<"routine", [Symbol, HasParent<"DeviceOp">]> {
   let summary = "a function of the module, bound to buffers of the device";
   let description = [{
-    `code` names a function whose arguments lie in `reads` and whose results go to `writes`, in order. On buffers (after
-    `ppc-bind-buffers`) the function takes one buffer for each of `reads`, then one for each of `writes` that is not read too, then
-    `scratch`. Which slot a buffer with slots stands for is said when the routine is run. Several routines may have one kind,
-    and one `code`. `chunk` tells the virtual stages of a device apart.
+    `code` names a function whose arguments are read from `reads` and whose results are written to `writes`, in order.
+    On buffers (after `ppc-bind-buffers`) the function takes one buffer for each of `reads`, then one for each of
+    `writes` that is not read too, then `scratch`. The run of the routine chooses the slot of a buffer with slots.
+    Several routines may have one kind, and one `code`. `chunk` tells the virtual stages of a device apart.
 
-    C1: the chunk is not negative. C2: reads, writes and scratch are buffers of the device; a buffer is written at most once; scratch
-    has that role, and nothing else that is bound has. C3: a routine of the whole step (prepare, update, evaluate) is bound to no
-    buffer with slots. C4: the code is in the module. C5: the code is a function with a body whose `ppcrt.routine` is this kind, and takes and
-    returns what lies in the buffers (at the end of the partition and of the device phase).
+    C1: the chunk is not negative. C2: reads, writes and scratch are buffers of the device; a buffer is written at most
+    once; scratch, and no other bound buffer, has the role scratch. C3: a routine of the whole step (prepare, update,
+    evaluate) is bound to no buffer with slots. C4: the code is in the module. C5: the code is a function with a body
+    whose `ppcrt.routine` is this kind, and takes and returns the types of the buffers (at the end of the partition and
+    of the device phase).
 
-    `early` lists buffers with which the code has finished before its end: a run may give a token for each entry, which is there when
-    the code has reached the `ppcrt.reach` of that number. From there on the run does not use these buffers.
+    `early` lists buffers that the code no longer uses after a program point before its end: a run may return a token
+    for each entry, which completes when the code reaches the `ppcrt.reach` of that number. From there on the run does
+    not use these buffers.
 
-    C6: entries of `early` name buffers that are bound, other than scratch, at least one each; none is named twice. C7: the code has one
-    `ppcrt.reach` for each entry and no other, which takes what lies in these buffers, in order: what is returned to one that is
-    written, the argument of one that is only read. C8: after it the code uses neither these arguments nor what is returned there.
-    (C7 and C8 where C5 is checked.)
+    C6: entries of `early` name bound buffers other than scratch, at least one each; none is named twice. C7: the code
+    has one `ppcrt.reach` for each entry and no other, whose operands are the contents of these buffers, in order: the
+    value returned to a buffer that is written, the argument of one that is only read. C8: after it the code uses
+    neither these arguments nor these returned values. (C7 and C8 are checked together with C5.)
 
     Example: `ppcrt.routine @forward forward chunk 0 code @stage0.forward reads [@tokens, @w] writes [@h] scratch @scratch0`,
     `ppcrt.routine @backward backward code @stage0.backward reads [@h, @g0, @g1] writes [@g0, @g1] early [[@g1], [@g0]]`

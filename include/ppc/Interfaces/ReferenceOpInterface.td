@@ -16,8 +16,8 @@ def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
       Why the op cannot be evaluated alone; "" when it can.
     }], "::llvm::StringRef", "noReferenceReason", (ins), "", [{ return ""; }]>,
     InterfaceMethod<[{
-      Appends one tensor per result. `context` answers where this rank stands on the grid. Fails, with an error on the
-      op, when a value makes no sense (an index out of range).
+      Appends one tensor per result. `context` gives the coordinates of this rank on the mesh. Fails, with an error on
+      the op, when a value makes no sense (an index out of range).
     }], "::mlir::LogicalResult", "evaluate",
       (ins "::llvm::ArrayRef<::mlir::ppc::ReferenceTensor>":$operands,
            "const ::mlir::ppc::ReferenceContext &":$context,

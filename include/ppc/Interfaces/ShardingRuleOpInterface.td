@@ -7,13 +7,12 @@ include "mlir/IR/OpBase.td"
 def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let cppNamespace = "::mlir::ppc";
   let description = [{
-    States an op's loops as an einsum-like factor map (`ppc/Sharding/ShardingRule.h`), for example
-    `([b, s, h], [f, h]) -> ([b, s, f]) {h: sum}` for a matmul. Ops that cannot be cut answer
-    `ShardingRule::none("reason")`.
+    States an op's loops as an einsum-like factor map (`ppc/Sharding/ShardingRule.h`), for example `([b, s, h], [f, h])
+    -> ([b, s, f]) {h: sum}` for a matmul. Ops that cannot be sharded answer `ShardingRule::none("reason")`.
   }];
   let methods = [
     InterfaceMethod<[{
-      The rule of this op. Factor sizes are those of the op's own types: global sizes before partitioning.
+      The rule of this op. Factor sizes follow from the op's own types: global sizes before partitioning.
     }], "::mlir::ppc::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
       Tells a local (already partitioned) op that it holds the block of `factor` that `block` (a `#ppc.block`) names, for
@@ -23,8 +22,8 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     }], "bool", "setFactorBlock", (ins "unsigned":$factor, "::mlir::Attribute":$block), "",
     [{ return false; }]>,
     InterfaceMethod<[{
-      Tells an op that holds a part of the positional `factor` that the part begins at index `start` of the op before it
-      was cut. Returns true when the op took note: ops that can be told so may be cut in time along the factor.
+      Tells an op that holds a slice of the positional `factor` that the slice begins at index `start` of the unsplit
+      op. Returns true when the op stored it: such ops may be split in time along the factor.
     }], "bool", "setFactorStart", (ins "unsigned":$factor, "int64_t":$start), "",
     [{ return false; }]>
   ];

@@ -279,8 +279,8 @@ FailureOr<PlanAttr> PlanBuilder::build() {
 
   PresetModel model{logicalDimension(module, "kv_heads"), logicalDimension(module, "head_group"),
                     std::max<int64_t>(layers->size(), 2) - 2, batch, logicalDimension(module, "experts")};
-  PlanAttr plan = planAttr(
-      expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
+  PlanAttr plan =
+      planAttr(expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
   if (!plan || failed(checkTensorNames(plan)))
     return failure();
   return plan;

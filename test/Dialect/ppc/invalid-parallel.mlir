@@ -381,7 +381,7 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // -----
 
-// expected-error @below {{grid axis "pp" has the role stage: a plan specifies pipeline stages by 'stages'}}
+// expected-error @below {{mesh axis "pp" has the role stage: a plan specifies pipeline stages by 'stages'}}
 "test.op"() {plan = #ppc.plan<grid = <pp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}>} : () -> ()
 
 // -----

@@ -7,10 +7,11 @@ include "mlir/Pass/PassBase.td"
 def SliceSequencePass : Pass<"ppc-slice-sequence", "ModuleOp"> {
   let summary = "run a loss function slice by slice of its sequences";
   let description = [{
-    Writes every op that walks the sequence `count` times, each for one slice of it (Seq1F1B, arXiv 2406.03488): which dimensions are
-    sequences follows from the inputs (`ppc.dims` "sequence") through the sharding rules of the ops. Causal attention of a
-    slice reads the keys and values of the slices before it and its own, one behind the other; a rotation starts at the slice's first
-    position; what is summed over the sequence is added up slice by slice. Constants and parameters that lie along the sequence are cut.
+    Replaces every op with a loop along the sequence by `count` copies, each for one slice of it (Seq1F1B, arXiv
+    2406.03488): the dimensions that are sequences follow from the inputs (`ppc.dims` "sequence") through the sharding
+    rules of the ops. Causal attention of a slice reads the keys and values of the slices before it and its own,
+    concatenated; a rotation starts at the slice's first position; sums over the sequence accumulate slice by slice.
+    Constants and parameters with a dimension along the sequence are sliced.
 
     Requires: a loss function without gradients; sequences that `count` divides; attention that is causal.
     Guarantees: the same loss up to rounding; ops of slice i have `ppc.slice` i, and read nothing of later slices.
@@ -31,13 +32,14 @@ def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
 
     Requires: one function in the module, returning one float scalar; every op between a parameter and the loss
     differentiable (`DifferentiableOpInterface`).
-    Guarantees: every op has `ppc.part`: forward for what was there, weight_gradient for products that compute a parameter's
-    gradient and what reads them, backward for the others: gradients of norms, biases and tables read what backward reads for
-    the gradient of the input; gradient ops have the `ppc.layer` of the op that they differentiate. A parameter
-    used in several layers gets one gradient per layer and a `ppc.sum` of them (part update). Gradients of a value add up in the
-    widest type in which they are computed and are rounded once to the value's own, or not at all through a `ppc.convert`. Gradient ops that walk
-    the loops of the op that they differentiate have its `ppc.factors`; sums of gradients are cut as all of them are, or as the value is made. Results are labelled
-    `ppc.result` ("loss", "gradient") and `ppc.of` (the parameter's name).
+    Guarantees: every op has `ppc.part`: forward for the ops before differentiation, weight_gradient for matmuls that
+    compute a parameter's gradient and the ops that read them, backward for the others: gradients of norms, biases and
+    tables read operands of the gradient of the input; gradient ops have the `ppc.layer` of the op that they
+    differentiate. A parameter used in several layers gets one gradient per layer and a `ppc.sum` of them (part update).
+    Gradients of a value are summed in the widest type in which they are computed and are rounded once to the value's
+    own, or not at all through a `ppc.convert`. Gradient ops with the loops of the op that they differentiate have its
+    `ppc.factors`; sums of gradients are sharded like their operands if these agree, else like the value. Results are
+    labelled `ppc.result` ("loss", "gradient") and `ppc.of` (the parameter's name).
 
     Example (test/Transforms/Autodiff/build-backward.mlir): a matmul `y = x w` gives `dw = dy^T x` in part weight_gradient.
   }];

@@ -7,8 +7,8 @@ include "mlir/Pass/PassBase.td"
 def FuseAccumulationPass : Pass<"ppc-fuse-accumulation", "mlir::ModuleOp"> {
   let summary = "Let a matmul accumulate into the buffer that its sum updates";
   let description = [{
-    `add(acc, gemm)`, whose value is to lie where `acc` lies, becomes a gemm that accumulates into `acc`: no buffer for
-    the product, no pass over it. The sum is the same up to its order of additions.
+    `add(acc, gemm)`, whose result is stored in the buffer of `acc`, becomes a gemm that accumulates into `acc`: without
+    a buffer for the matmul, and without a pass over it. The sum is the same up to its order of additions.
 
     Requires: `ppc-pass-destinations`, `ppc-to-ppc-rt`. Runs before `ppc-to-linalg`.
   }];
@@ -18,8 +18,8 @@ def FuseAccumulationPass : Pass<"ppc-fuse-accumulation", "mlir::ModuleOp"> {
 def FuseRoundingPass : Pass<"ppc-fuse-rounding", "mlir::ModuleOp"> {
   let summary = "Let a bf16 matmul write bf16 if its f32 result is only rounded";
   let description = [{
-    `convert(gemm)` from f32 to bf16, where nothing else uses the product, becomes a gemm with a bf16 destination: the sum is
-    in f32 all the same, and rounded as it is stored.
+    `convert(gemm)` from f32 to bf16, if it is the only use of the matmul, becomes a gemm with a bf16 destination: the
+    sum is still in f32, and rounded as it is stored.
 
     Requires: `ppc-to-ppc-rt`. Runs before `ppc-to-linalg`.
   }];
@@ -29,13 +29,13 @@ def FuseRoundingPass : Pass<"ppc-fuse-rounding", "mlir::ModuleOp"> {
 def FuseEpiloguesPass : Pass<"ppc-fuse-epilogues", "mlir::ModuleOp"> {
   let summary = "Fuse ops on the sums of matmuls into their epilogues if that moves fewer bytes";
   let description = [{
-    What follows a product, value by value, becomes part of it (`ppcrt.epilogue_gemm`): a bias of its columns, the sum with a
-    matrix of its shape, rounding to bf16, `gelu` by its tanh approximation with what it is taken of beside it where that is
-    kept, the gradient of that. A split of its columns becomes a product for each part, which is written where it is
-    used. Each prefix of such a chain is priced in bytes, a launch counted as 1 MiB, and the cheapest is taken: what the epilogue
-    reads and writes, and what the kernels that are left read and write, of which those between the product and the
-    next one count as one. A bias of a result in bf16 is rounded to bf16, since libraries want it in that type, and gelu is taken of
-    the sum before it is rounded.
+    Elementwise ops after a matmul become its epilogue (`ppcrt.epilogue_gemm`): a bias of its columns, the sum with a
+    matrix of its shape, rounding to bf16, `gelu` by its tanh approximation with its operand as a second result if that
+    is saved, the gradient of `gelu`. A split of its columns becomes a matmul for each part, which is written where it
+    is used. The cost of each prefix of such a chain is estimated in bytes, a launch counted as 1 MiB, and the cheapest
+    is taken: the bytes that the epilogue and the remaining kernels read and write; the kernels between the matmul and
+    the next one count as one. A bias of a result in bf16 is rounded to bf16, since libraries require that type, and
+    gelu is applied to the sum before it is rounded.
 
     Requires: `ppc-fuse-rounding`. Runs before `ppc-to-linalg`.
   }];
@@ -47,10 +47,11 @@ def FuseEpiloguesPass : Pass<"ppc-fuse-epilogues", "mlir::ModuleOp"> {
 def RoundTokensPass : Pass<"ppc-round-tokens", "mlir::ModuleOp"> {
   let summary = "Round tokens before they go to the slots of their experts";
   let description = [{
-    `convert(dispatch(x))` from f32 to bf16, without weights and where nothing else uses the slots, becomes
-    `dispatch(convert(x))`: a slot holds one token or zeros, so that the numbers are the same, and slots in f32, of which there are more than
-    tokens, are never in memory. Where each token has the slot of its own number, and nothing else rounds the tokens, the rounding stays
-    behind: it becomes part of the loops that write the slots, which read the tokens as they are.
+    `convert(dispatch(x))` from f32 to bf16, without weights and if it is the only use of the slots, becomes
+    `dispatch(convert(x))`: a slot holds one token or zeros, so that the numbers are the same, and slots in f32, of
+    which there are more than tokens, are never in memory. If each token has the slot of its own number, and no other op
+    rounds the tokens, the rounding stays after the dispatch: it becomes part of the loops that write the slots, which
+    read the unrounded tokens.
 
     Runs before `ppc-to-linalg`.
   }];
@@ -91,10 +92,10 @@ def ForwardFillsPass : Pass<"ppc-forward-fills", "mlir::ModuleOp"> {
 def CopyPartsPass : Pass<"ppc-copy-parts", "mlir::ModuleOp"> {
   let summary = "Copy parts of a buffer into it instead of adding them to zeros";
   let description = [{
-    `ppc.concat` adds each part to its place in zeros, because a loop on tensors that writes a part says nothing about
-    the rest. On buffers, where parts that lie next to each other in each row fill all of it, they are copied into views
-    of it, and the zeros go. A sum with zero is the number itself, but for the sign of -0. Gradients of attention that are
-    parts and nothing else are written there in the first place.
+    `ppc.concat` adds each part at its offset to zeros, because a loop on tensors that writes a part does not define the
+    rest. On buffers, if adjacent parts of each row fill all of it, they are copied into views of it, and the zeros are
+    removed. A sum with zero is the number itself, except for the sign of -0. Gradients of attention that are only used
+    as parts are written into these views directly.
 
     Requires: `ppc-forward-fills`. Runs before `ppc-fuse-rows`.
   }];
@@ -116,14 +117,13 @@ def SplitSumsPass : Pass<"ppc-split-sums", "mlir::ModuleOp"> {
 }
 
 def FuseRowsPass : Pass<"ppc-fuse-rows", "mlir::ModuleOp"> {
-  let summary = "Let loops that share rows be one kernel, where that moves fewest bytes";
+  let summary = "Fuse loops that share rows into one kernel if that moves the fewest bytes";
   let description = [{
-    Structured ops on buffers between products, attention, communication and calls are put into groups, each a row
-    region (see RowRegion.h), such that fewest bytes are moved to and from memory; a launch counts as 1 MiB. Runs of up
-    to 12 ops are solved exactly. Ops of a group may write parts of the same buffer that have no place in common. A group becomes an
-    `scf.execute_region` that is not inlined, in which buffers that nobody else reads are allocated: a target that makes a kernel of it keeps
-    them in registers. Its ops as they stand
-    say what it computes.
+    Structured ops on buffers between matmuls, attention, communication and calls are grouped into row regions (see
+    RowRegion.h), such that the fewest bytes are moved to and from memory; a launch counts as 1 MiB. Runs of up to 12
+    ops are solved exactly. Ops of a group may write disjoint parts of the same buffer. A group becomes an
+    `scf.execute_region` that is not inlined, in which buffers without uses outside are allocated: a target that makes a
+    kernel of it keeps them in registers. Its ops, unchanged, define the computation.
 
     Requires: `ppc-forward-fills`. Runs before `ppc-assign-offsets`.
   }];

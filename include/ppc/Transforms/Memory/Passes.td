@@ -7,14 +7,14 @@ include "mlir/Pass/PassBase.td"
 def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
   let summary = "Turn the functions of a stage, which only call compiled functions, into calls on buffers";
   let description = [{
-    A function with `ppcrt.routine` that holds nothing but calls gets buffers for arguments: first those of its arguments, then
-    one for each result without `ppc.destination`. A result of a call lies in the operand that the body says with
-    `ppc.destination`, or in the buffer in which it is returned as soon as nothing needs what was there, or in a new one; the
-    body takes the latter two as further operands, in the order of its results (`ppc-pass-destinations`). Where an operand that is to
-    be overwritten is still needed, it is copied. Time grows with the number of operands.
+    A function with `ppcrt.routine` that contains only calls gets buffers for arguments: first those of its arguments,
+    then one for each result without `ppc.destination`. A result of a call is stored in the operand that the callee
+    names with `ppc.destination`, or in the buffer in which it is returned as soon as its old contents are dead, or in a
+    new one; the callee takes the latter two as further operands, in the order of its results (`ppc-pass-destinations`).
+    If an operand is still needed when it would be overwritten, it is copied. Time grows with the number of operands.
 
-    Functions that hold anything else are left as they are. Requires: `ppc-outline-layers`. Guarantees: only
-    `ppcrt.call` and allocations in the functions that were bound; bodies are as they were.
+    Functions that contain anything else are left as they are. Requires: `ppc-outline-layers`. Guarantees: only
+    `ppcrt.call` and allocations in the functions that were bound; callees are unchanged.
   }];
   let dependentDialects = ["memref::MemRefDialect", "ppcrt::PpcRtDialect"];
 }
@@ -22,11 +22,10 @@ def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
 def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
   let summary = "Give each function result the argument in which it is to be written";
   let description = [{
-    A result whose `ppc.destination` names an argument is written there; for
-    every other result an argument of its type is appended, in the order of the results. Calls pass what their result is
-    returned in, or a fresh tensor. Arguments that are no destination become read-only for bufferization
-    (`bufferization.writable = false`), except gradients that an update reduces between ranks: their buffer is free to be
-    overwritten after its last use.
+    A result whose `ppc.destination` names an argument is written there; for every other result an argument of its type
+    is appended, in the order of the results. Calls pass the tensor in which their result is returned, or a fresh one.
+    Arguments that are not destinations become read-only for bufferization (`bufferization.writable = false`), except
+    gradients that an update reduces between ranks: their buffer may be overwritten after its last use.
 
     Requires: functions of one block, every callee private. Guarantees: after one-shot bufferization with function
     boundaries each result is one of the arguments, so that `drop-equivalent-buffer-results` removes all results.

@@ -7,21 +7,24 @@ include "mlir/Pass/PassBase.td"
 def OverlapReductionsPass : Pass<"ppc-overlap-reductions", "ModuleOp"> {
   let summary = "reduce gradients between ranks while backward computes the next ones";
   let description = [{
-    Takes all-reduces and reduce-scatters of sums of micro-batches out of the update: they become `ppcrt.collective` actions in
-    buckets, on a stream for each group, after what adds to these sums last. Where that is a run that goes on afterwards, its routine says
-    when it has finished with a bucket (`early`, `ppcrt.reach` behind the layer of the bucket's last gradient), and the run of the last
-    micro-batch gives tokens for that. What is reduced and scattered goes to the buffer of the gradient, so that no memory is added.
+    Moves all-reduces and reduce-scatters of sums of micro-batches out of the update: they become `ppcrt.collective`
+    actions in buckets, on a stream for each group, after the last action that adds to these sums. If that is a run that
+    continues afterwards, its routine signals when it has finished with a bucket (`early`, `ppcrt.reach` after the layer
+    of the bucket's last gradient), and the run of the last micro-batch returns tokens for that. Reduce-scattered sums
+    are stored in the buffer of the gradient, so that no memory is added.
 
-    Which gradients are a bucket is decided by cost: the estimated times at which layers of the remaining runs finish theirs, and the time
-    of a collective of so many bytes over these ranks of `cluster`. A bucket more must save 1 % of what reducing all at once takes. A group
-    whose reductions would begin after the last run in any case stays in the update.
+    The buckets are chosen by cost: the estimated times at which layers of the remaining runs finish their gradients,
+    and the time of a collective of the bucket's bytes over these ranks of `cluster`. One more bucket must save 1 % of
+    the time of a single reduction. A group whose reductions would start after the last run in any case stays in the
+    update.
 
-    Stays in the update: what is no sum of micro-batches or is combined before (over stages, say), what an evaluation reads (the loss),
-    groups over which micro-batches communicate themselves, blocks that do not lie one after the other in memory.
+    The update keeps: collectives of values that are not sums of micro-batches or are combined before (over stages,
+    say), values that an evaluation reads (the loss), groups over which micro-batches communicate themselves, blocks
+    that are not contiguous in memory.
 
-    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same sums, in the same order of ranks; every
-    bucket's stream order is that of the list. Remarks of the category `ppc-overlap` say what moved, and how much of it is estimated
-    to be hidden.
+    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same sums, in the same
+    order of ranks; every bucket's stream order equals the list's. Remarks of the category `ppc-overlap` report the
+    moved collectives, and how much of their time is estimated to be hidden.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">,
@@ -32,19 +35,21 @@ def OverlapReductionsPass : Pass<"ppc-overlap-reductions", "ModuleOp"> {
 def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
   let summary = "begin gathers of sharded parameters before the ops in front of their use";
   let description = [{
-    In the code that runs for each micro-batch, an all-gather of a value that the code is given (a block of a parameter, under ZeRO 3) moves
-    to where one of the gathers before it is first used, so that it goes on beside what uses that one: across layers, and across the reduction
-    of a gradient in between. `ppc-start-collectives` lets it begin there and waits for it where it is used.
+    In the code that runs for each micro-batch, an all-gather of an argument of the code (a block of a parameter, under
+    ZeRO 3) moves to the first use of an earlier gather, so that it overlaps with the ops that use that one: across
+    layers, and across the reduction of a gradient in between. `ppc-start-collectives` starts it there and waits for it
+    where it is used.
 
-    How far ahead, by one gather or by two, within the layer that uses it or across layers, is decided by cost for all functions of a kind
-    (forwards, backwards) together, so that layers stay equal: the estimated work of their ops, and the times of their
-    collectives over these ranks of `cluster`, of which each group does one at a time. Beginning earlier, and crossing layers, must save 1 % of what
-    all of the gathers take. At most twice as many gathered bytes are there at a time in a layer as without this pass: a gather begins as much later.
+    The prefetch distance, one gather or two, within the layer that uses it or across layers, is decided by cost for all
+    functions of a kind (forwards, backwards) together, so that layers stay equal: the estimated work of their ops, and
+    the times of their collectives over these ranks of `cluster`, one at a time per group. An earlier start, or crossing
+    layers, must save 1 % of the time of all the gathers. A layer has at most twice as many gathered bytes live at a
+    time as without this pass: else a gather starts later.
 
-    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; ops of a function are in the order in
-    which `ppc-outline-layers` would have them, and a gather belongs to the layer that it runs beside; those which begin in front of
-    everything, as a layer before would have them begin for the first one, to a layer of their own. Remarks of the category
-    `ppc-overlap` say how many moved, and what they are estimated to save.
+    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; ops of a
+    function are in the order of `ppc-outline-layers`, and a gather belongs to the layer that it overlaps with; gathers
+    that start before the first layer belong to a layer of their own, as if a layer preceded it. Remarks of the category
+    `ppc-overlap` report the number of moved gathers and the time that they are estimated to save.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">,
@@ -54,20 +59,22 @@ def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
 def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
   let summary = "split matmuls and the collectives that take their results into chunks";
   let description = [{
-    In the code that runs for each micro-batch, an all-reduce or reduce-scatter that sums one product, or the sum of several, over ranks becomes
-    pieces: the rows of the result (tokens) are cut, and each piece of the products is followed by the sum of that piece, which goes on beside the
-    next one (`ppc-start-collectives`). Along the dimension that is scattered a piece is one of each rank's block: `split` takes it as runs. Blocks that
-    are padded stay whole, and so do gradients of weights. Pieces of operands are read and pieces of results written where they lie (`ppc-to-linalg`). Rows are
-    those of the outermost dimension with several elements, and of the one behind it where that has fewer than there are to be pieces; tiles of
-    128 rows stay whole where there are enough.
+    In the code that runs for each micro-batch, an all-reduce or reduce-scatter that sums one matmul, or the sum of
+    several, over ranks is chunked: the rows of the result (tokens) are split, and each chunk of the matmuls is followed
+    by the collective on that chunk, which overlaps with the next one (`ppc-start-collectives`). Along the dimension
+    that is scattered a chunk consists of a slice of each rank's block: `split` takes it as runs. Padded blocks are not
+    chunked, nor are gradients of weights. Chunks of operands are read and chunks of results written in place
+    (`ppc-to-linalg`). Rows are the outermost dimension with several elements, and the one after it if that has fewer
+    elements than there are to be chunks; tiles of 128 rows stay whole if there are enough.
 
-    The plan says how many pieces (`pieces`), 1: none, or leaves it to the cost of each product: its pieces as products of their size,
-    the collective in as many of smaller size on `cluster`, work behind it that hides it in any case, and the share of the device that
-    a collective takes from products beside it. One number of pieces must save 1 % of the collective more than a smaller one.
+    The plan gives the number of chunks (`pieces`), 1: none, or leaves it to the cost of each matmul: its chunks as
+    matmuls of their size, the collective in as many smaller ones on `cluster`, later work that hides it in any case,
+    and the share of the device that a collective takes from concurrent matmuls. A larger number of chunks must save 1 %
+    of the collective more than a smaller one.
 
-    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; each element is a sum of the same
-    products. Remarks of the category `ppc-overlap` say how many are cut, what is left exposed, what would be of those that are whole by
-    cost, and why a number that the plan says does nothing.
+    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; each element
+    is a sum of the same terms. Remarks of the category `ppc-overlap` report the number of chunked collectives, the time
+    left exposed, the exposed time of collectives left unchunked by cost, and why the number in the plan has no effect.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">];
@@ -76,24 +83,27 @@ def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
 def SeparateDestinationsPass : Pass<"ppc-separate-destinations", "func::FuncOp"> {
   let summary = "give chunks that are scattered over ranks separate buffers";
   let description = [{
-    Equal empty tensors become one (CSE), and with it one buffer, in which one result after the other is computed. What a
-    `ppcrt.reduce_scatter` takes whose result is put into a larger tensor, as a piece is (`ppc-cut-products`), gets an empty tensor of its own, so
-    that the next piece is computed while it is scattered (`ppc-start-collectives`). What is scattered whole shares its buffer as before.
+    Equal empty tensors become one (CSE), and with it one buffer, which one result after the other reuses. The operand
+    of a `ppcrt.reduce_scatter` whose result is inserted into a larger tensor, as a chunk is (`ppc-cut-products`), gets
+    an empty tensor of its own, so that the next chunk is computed while it is scattered (`ppc-start-collectives`).
+    Operands that are scattered unchunked share their buffer as before.
 
-    Requires: tensors with destinations, before one-shot bufferization and behind the last CSE before it. Guarantees: the same values.
+    Requires: tensors with destinations, before one-shot bufferization and after the last CSE before it. Guarantees: the
+    same values.
   }];
 }
 
 def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
   let summary = "overlap collectives inside compiled functions with independent ops";
   let description = [{
-    An all-reduce, all-gather or reduce-scatter in the block of a function becomes a `ppcrt.start` behind the last op before it that touches
-    its buffers, and a `ppcrt.wait` in front of the first one after it that does, where products, attention, loops or row regions lie in between:
-    the weight gradient beside the sum of the input gradient, say. Loops over elements that take the result follow the wait as far as such
-    work comes behind them: the addition of a reduced gradient to its sum. Neither moves past other communication, so that the order of
-    what a rank communicates stays the same, but for all-gathers of what the function is given: they begin where they stand
-    (`ppc-prefetch-gathers`), are waited for where they are used, and go on beside what begins after them. Those between devices of the
-    pipeline stay, as their code differs.
+    An all-reduce, all-gather or reduce-scatter in the block of a function becomes a `ppcrt.start` after the last
+    preceding op that accesses its buffers, and a `ppcrt.wait` before the first following one that does, if matmuls,
+    attention, loops or row regions are in between: the weight gradient overlaps the sum of the input gradient, say.
+    Elementwise loops that use the result move after the wait as far as such work follows them: the addition of a
+    reduced gradient to its sum. Neither moves past other communication, so that a rank communicates in the same order,
+    except for all-gathers of arguments: they start in place (`ppc-prefetch-gathers`), are waited for where they are
+    used, and overlap with communication that starts after them. Collectives between pipeline ranks stay, as their code
+    differs.
 
     Such a gather, and its wait, never stands between loops, but in front of them, with `begin = false` too: loops that lie together are
     compiled together, and would round otherwise where a call comes between them.
@@ -109,10 +119,11 @@ def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
 def SimulateProgramPass : Pass<"ppc-simulate-program", "ModuleOp"> {
   let summary = "print how long a step of a program takes on emulated links, and how much of it is exposed communication";
   let description = [{
-    Replays the step of a `ppcrt.program`, rank by rank: its actions on streams, behind their tokens and early tokens, messages and
-    collectives on the links of `emulation`, and in the code of routines what is communicated, started and waited for between pieces of
-    computation, which take the times of `durations`. Nothing is estimated. What a program says that is run with `--emulate` and the
-    same two files is to be the same (docs/guide/Emulate.md).
+    Replays the step of a `ppcrt.program`, rank by rank: its actions on streams, after their tokens and completion
+    events inside routines, messages and collectives on the links of `emulation`, and in the code of routines the
+    communication, starts and waits between segments of computation, which take the times of `durations`. Nothing is
+    estimated. A program that is run with `--emulate` and the same two files must report the same times
+    (docs/guide/Emulate.md).
 
     Prints to standard error, as CSV, a row for each rank: `rank`, `step_s`, `exposed_s` (of the step, while the rank computes nothing), in
     seconds, means of `steps` steps that follow each other. The program is not changed.

@@ -35,26 +35,26 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
   let description = [{
     Writes `#ppc.plan` on the module from pinned degrees of parallelism, or from a plan file.
 
-    - The grid is dp x tp, or dp x cp x tp. The batch is cut over dp, the sequence of the inputs over cp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
-      where tp divides their number, else by query head within the group, else by both on two axes tp0 x tp1 whose
-      product is tp, else by kv head with padding.
-    - `tp-rows` of the ranks of tp are an axis `rows` that cuts hidden features instead: those of parameters, and of all activations between
-      products. `tp-depth` of the others are an axis `depth` that cuts widths and heads with them, and the sequence between products. Both
-      must divide what they cut; experts are cut by their width beside them.
-    - `context` says what attention does with a cut sequence: `all-gather` gathers keys and values; `ulysses` exchanges the cut for
-      one of kv heads, or where these do not divide of query heads within each group.
-    - `ep`: experts are cut over the ranks of tp, and beyond these over ep / tp of dp, an axis `ep`. Without it each expert is cut by its
+    - The mesh is dp x tp, or dp x cp x tp. The batch is sharded over dp, the sequence of the inputs over cp; feed-forward, vocabulary and heads
+      over tp. Heads are sharded by kv head if tp divides their number, else by query head within the group, else by both on two axes
+      tp0 x tp1 with tp0 * tp1 = tp, else by kv head with padding.
+    - `tp-rows` of the ranks of tp are an axis `rows` that shards hidden features instead: of parameters, and of all activations between
+      matmuls. `tp-depth` of the others are an axis `depth` that shards widths and heads with them, and the sequence between matmuls. Both
+      must divide the dimensions that they shard; experts are sharded by their width over both.
+    - `context` selects how attention handles a sharded sequence: `all-gather` gathers keys and values; `ulysses` uses all-to-alls from
+      sequence to kv heads, or if these do not divide to query heads within each group.
+    - `ep`: experts are sharded over the ranks of tp, and beyond these over ep / tp of dp, an axis `ep`. Without it each expert is sharded by its
       width over tp.
-    - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
-      state and the update are cut over dp and cp, or over as many of these ranks as `shard-group` says, of which each group has a copy.
-    - `offload` `optimizer`: the optimizer's state lies in the memory of the host between updates; `activations`: what forward keeps for
-      backward does in between; `parameters`: those of a virtual stage
-      while others are computed; several with + between them.
+    - `sp`: activations in the norm and dropout region are sharded along the sequence over the axes of tp. `zero` 1: the optimizer state
+      and the update are sharded over dp and cp, or over as many of these ranks as `shard-group` gives; each shard group has a copy.
+    - `offload` `optimizer`: the optimizer state is in host memory between updates; `activations`: saved activations are
+      there between forward and backward; `parameters`: the parameters of a virtual stage
+      are there while others are computed; several are joined with +.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
-    - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
+    - Stages: `layers-per-stage` if given, else the partition with the fastest slowest stage by the FLOPs of the layers.
 
     Requires: one function with `ppc.input`, `ppc.dims` on its arguments and `ppc.layer` on its ops.
-    A plan file may say in a section `ops:` how single ops are cut (docs/guide/Plan.md); they get `ppc.factors`.
+    A plan file may give the sharding of single ops in a section `ops:` (docs/guide/Plan.md); they get `ppc.factors`.
 
     Guarantees: `ppc.plan` on the module, or an error that says with numbers what does not fit.
   }];
@@ -77,9 +77,9 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, for each decision the best plan
     that decides otherwise, and the fastest plan where another one is chosen for its memory.
 
-    A model that is no transformer (a remark says why), or whose plan file has a section `ops:`, has every op cut by itself:
-    degrees and pipeline stages are searched around what `ppc-search-shardings` does, and `ppc.factors` on the ops say the
-    result. Stages need `ppc.layer` on the ops.
+    A model that is not a transformer (a remark gives the reason), or whose plan file has a section `ops:`, gets
+    op-level sharding: degrees and pipeline stages are searched around `ppc-search-shardings`, and `ppc.factors` on the
+    ops store the result. Stages need `ppc.layer` on the ops.
 
     Requires: one function with `ppc.input` and `ppc.dims` on its arguments; before `ppc-phase-train`.
     Guarantees: `ppc.plan` on the module for exactly `ranks` ranks, or an error that names the limit and the nearest plan.
@@ -97,10 +97,11 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
 def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
   let summary = "predict what a step of the plan takes";
   let description = [{
-    Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. Where ops have
-    `ppc.factors` they are priced as they are cut, else as a transformer laid out by degrees. Where the plan names single ops to compute
-    again, each layer takes their share, by roofline, of what computing all of it again takes, and no bytes are said. A plan or a model
-    that the planner cannot price gets none, and a remark of the category `ppc-plan` says why.
+    Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. If ops
+    have `ppc.factors` their cost is estimated for that sharding, else as a transformer laid out by degrees. If the plan
+    names single ops to recompute, each layer takes their share, by roofline, of the time of full recomputation, and no
+    bytes are given. A plan or a model that the cost model does not cover gets none, and a remark of the category
+    `ppc-plan` gives the reason.
 
     Requires: `#ppc.plan` on the module; before `ppc-phase-train`.
   }];
@@ -111,32 +112,33 @@ def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
 def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
   let summary = "write the plan's shardings on function arguments and its stages on ops";
   let description = [{
-    Each argument with `ppc.dims` gets `ppc.sharding`: its parameter's entry in the plan's `parameters`, else the axes that
-    `dimensions` gives to its dimensions. Other arguments are replicated. Optimizer state lies like its parameter, cut over the
-    axes of `update` besides (together along the dimension where the smallest block is left), unless `states` says it. A parameter of
-    which micro-batches read nothing but what is rounded before them (`ppc.convert`) lies like its state, and the rounded values are
-    gathered (`ppc.reshard`). Where inputs are cut along the dimension "sequence", ops with strategies for that get theirs
-    (`StrategyOpInterface`: attention gathers keys and values, or where activations are cut by heads exchanges the cut for one of these). Where experts are cut over axes that cut the batch, too, `ppc.dispatch` gets
-    `ppc.factors`: tokens are gathered for the experts of each rank, unless these have fewer slots. Each op with `ppc.layer` gets `ppc.stage`.
+    Each argument with `ppc.dims` gets `ppc.sharding`: its parameter's entry in the plan's `parameters`, else the axes
+    that `dimensions` gives to its dimensions. Other arguments are replicated. Optimizer state is sharded like its
+    parameter, and in addition over the axes of `update` (together along the dimension with the smallest remaining
+    block), unless `states` gives its sharding. A parameter that micro-batches read only through casts (`ppc.convert`)
+    is sharded like its state, and the cast values are gathered (`ppc.reshard`). If inputs are sharded along the
+    dimension "sequence", ops with strategies for that get theirs (`StrategyOpInterface`: attention gathers keys and
+    values, or if activations are sharded by heads uses all-to-alls). If experts are sharded over axes that also shard
+    the batch, `ppc.dispatch` gets `ppc.factors`: tokens are gathered for the experts of each rank, unless these have
+    fewer slots. Each op with `ppc.layer` gets `ppc.stage`.
 
-    Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.
-    Guarantees: shardings that are legal for the grid: no axis twice, no dimension with fewer elements than devices; or an
-    error.
+    Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or written by hand. Guarantees:
+    shardings that are legal for the mesh: no axis twice, no dimension with fewer elements than devices; or an error.
   }];
 }
 
 def PrintPlanPass : Pass<"ppc-print-plan", "ModuleOp"> {
   let summary = "print the plan as YAML and what is predicted of it as a table to standard error";
   let description = [{
-    The YAML is what `ppc-make-plan{plan-file=...}` reads; the table stands behind it in comments.
+    `ppc-make-plan{plan-file=...}` reads the YAML; the table follows it in comments.
   }];
 }
 
 def PrintLedgerPass : Pass<"ppc-print-ledger", "ModuleOp"> {
   let summary = "print what the ranks of a program move, compute and hold in a step to standard error, as CSV";
   let description = [{
-    A row for each kind of collective and message, with the ranks that make it, what it moves and how often; for the FLOPs of
-    products and of attention; for the bytes of each kind of buffer (docs/internals/Ledger.md).
+    Prints a row for each kind of collective and message, with its ranks, its bytes and its count; for the FLOPs of
+    matmuls and of attention; for the bytes of each kind of buffer (docs/internals/Ledger.md).
 
     Requires: a module as `ppc-phase-partition` leaves it. The program is not changed.
   }];

@@ -13,12 +13,12 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
     - `"selective"`: attention (Korthikanti et al., arXiv 2205.05198);
     - a list of op names: the results of those ops.
 
-    Besides, whatever the plan says, elementwise ops of one value that backward reads in any case, where it uses the result in elementwise
-    ops only: SiLU before the product of SwiGLU is computed again in the loop that reads the gate's input for its gradient. And the
-    split of a product's result, all of whose parts backward reads in elementwise ops only, as gate and up of experts: what the product wrote is
-    kept, and its parts are read there.
+    In addition, whatever the plan gives, marks elementwise ops of one value that backward reads in any case, if
+    backward uses the result in elementwise ops only: SiLU before the matmul of SwiGLU is recomputed in the loop that
+    reads the gate's input for its gradient. It also marks the split of a matmul's result if backward reads all parts in
+    elementwise ops only, as gate and up of experts: the matmul's result is saved, and its parts are read there.
 
-    What leaves a layer is always kept. Marks that are there already stay.
+    Outputs of a layer are always saved. Existing marks stay.
 
     Requires: `#ppc.plan`, `ppc.layer` and `ppc.part` on the ops of the accumulate.
   }];
@@ -28,16 +28,19 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
 def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
   let summary = "mark the values that are cheapest to recompute until each stage saves the given number of bytes less";
   let description = [{
-    For each stage, marks forward ops with `ppc.recompute` until backward needs `save` bytes less per micro-batch from forward,
-    or as many less as can be (a remark says so), and adds them to the `recompute` of `#ppc.plan`, by name.
+    For each stage, marks forward ops with `ppc.recompute` until backward needs `save` bytes less per micro-batch from
+    forward, or as many less as possible (a remark reports it), and adds them to the `recompute` of `#ppc.plan`, by
+    name.
 
-    The least time of copies + price x bytes that are kept of a layer is a cut of least weight, for each price: these choices are the convex
-    hull of what can be had. Those between them are found by branch and bound, as far as a number of cuts goes. The choices of the
-    layers of a stage are put together exactly where few sums of them have to be followed, else along the hulls, the step that saves most bytes
-    per time first, which gives a bound as well (`ppc/Transforms/Recompute/RecomputeGraph.h`). Times are rooflines: bytes moved or FLOPs,
-    whichever takes longer; collectives eight times their bytes.
+    Minimizing the time of copies + multiplier x saved bytes of a layer is a minimum cut, for each multiplier: these
+    choices are the convex hull of all choices. Choices between them are found by branch and bound, up to a limit on the
+    number of cuts. The choices of the layers of a stage are combined exactly if few sums of them have to be followed,
+    else along the hulls, the step that frees most bytes per time first, which gives a bound as well
+    (`ppc/Transforms/Recompute/RecomputeGraph.h`). Times are rooflines: bytes moved or FLOPs, whichever takes longer;
+    collectives eight times their bytes.
 
-    Remarks (`--remarks-filter=ppc-recompute`): per stage, what is saved, and what share of its time saving as much takes at least.
+    Remarks (`--remarks-filter=ppc-recompute`): per stage, the bytes freed, and a lower bound on the time for as many
+    bytes as a share of its time.
 
     Requires: as `ppc-select-recompute`, after it.
   }];
@@ -49,11 +52,11 @@ def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
 def MaterializeRecomputePass : Pass<"ppc-materialize-recompute", "ModuleOp"> {
   let summary = "clone marked ops into backward";
   let description = [{
-    The backward and weight-gradient ops of a `ppc.accumulate` that use the result of an op with `ppc.recompute` use a copy
-    instead, with `ppc.part` backward and the layer and stage of the original. A copy uses copies of marked ops, and what is
-    kept of the others. It stands before its first user, so it lives as short as it can. Collectives are copied as well: all
-    ranks of their groups run the same program, so all copy the same. Where backward gathers what a marked gather gathers, the
-    copy stands for both.
+    The backward and weight-gradient ops of a `ppc.accumulate` that use the result of an op with `ppc.recompute` use a
+    copy instead, with `ppc.part` backward and the layer and stage of the original. A copy uses copies of marked ops,
+    and the saved results of the others. It is placed before its first user, so it lives as short as it can. Collectives
+    are copied as well: all ranks of their groups run the same program, so all copy the same. If backward repeats the
+    gather of a marked gather, the copy serves both.
 
     Forward ops that only backward needed are erased. `ppc.recompute` is gone afterwards.
 
