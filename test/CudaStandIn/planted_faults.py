@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Plants mistakes in programs for GPUs, one at a time, and looks whether somebody says so.
+"""Injects faults into programs for GPUs, one at a time, and checks that each is reported.
 
     planted_faults.py --build BUILD [NAME...]
 
 Programs are compiled as they are, which must train; then their PTX, their table of launches, or what they say of buffers, messages and
 actions is changed in the executable, or the stand-in does another thing than the runtime has asked for (Driver/Plant.h), and it is started
-on the stand-in of a GPU. Every mistake must end it with an error of the expected kind: by the runtime, which reads the table, or by
+on the stand-in of a GPU. Every fault must end it with an error of the expected kind: by the runtime, which reads the table, or by
 the stand-in, which executes it. NAME, or a part of one, selects.
 """
 import argparse
@@ -28,7 +28,8 @@ QWEN = {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_si
 GPT2 = {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 131, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24,
         "activation_function": "gelu_new", "attn_pdrop": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "initializer_range": 0.2}
 EVEN = os.path.join(HERE, "../Integration/Inputs/even.json")
-# name -> configuration, options: attention by tensor cores; products with epilogues; copies of the model; stages; ranks with a GPU each where the name says NCCL
+# name -> configuration, options: attention on tensor cores; GEMMs with epilogues; copies of the model; stages; ranks
+# with a GPU each where the name says NCCL
 PROGRAMS = {
     "tiles": (QWEN, ["--seq-len", "160", "--global-batch", "1", "--micro-batch", "1", "--precision", "bf16", "--ranks", "1"]),
     "epilogues": (GPT2, ["--seq-len", "16", "--global-batch", "1", "--micro-batch", "1", "--precision", "bf16", "--ranks", "1"]),
@@ -52,7 +53,7 @@ def fault(program, expected, where="table"):
 
 
 def operations(manifest, what):
-    """(operations of the body, index) of the operations of a kind."""
+    """(operations of the function, index) of the operations of a kind."""
     return [(body["operations"], i) for body in manifest["code"]["bodies"] for i, operation in enumerate(body["operations"])
             if operation[0] == what]
 
@@ -77,7 +78,7 @@ def in_kernel(text, has, pattern, replacement, count=1):
     return text[:begin] + changed + text[end:]
 
 
-# ---- Epilogues of products ----
+# ---- Epilogues of GEMMs ----
 def epilogue(manifest, has):
     return next(body[i][5] for body, i in operations(manifest, "product") if len(body[i]) == 6 and has in body[i][5])
 
@@ -242,7 +243,7 @@ def operation_that_nobody_knows(manifest):
     first(manifest, "launch")[0] = "launched"
 
 
-# ---- Bodies ----
+# ---- Compiled functions ----
 @fault("tiles", r"places for")
 def call_without_an_argument(manifest):
     first(manifest, "call").pop()
@@ -263,7 +264,7 @@ def routine_with_fewer_buffers_than_its_body_takes(manifest):
     manifest["devices"][0]["routines"][0]["buffers"].pop()
 
 
-# ---- Products ----
+# ---- GEMMs ----
 @fault("tiles", r"a product: .*no algorithm")
 def matrix_off_by_a_byte(manifest):
     first(manifest, "product")[2][1] += 1
@@ -360,33 +361,33 @@ def action_on_a_stream_that_is_not_there(manifest):
     action[1] = 40
 
 
-# ---- Memory that nobody has written ----
-@fault("tiles", r"uninitialized memory: .*nobody has written")
-def number_is_left_out(manifest):  # the last one that is only written; earlier ones lie where something else has been
+# ---- Memory that was never written ----
+@fault("tiles", r"uninitialized memory: .*never written")
+def number_is_left_out(manifest):  # the last write-only one; earlier ones reuse memory that was written before
     body, i = [(body, i) for body, i in operations(manifest, "launch") if len(body[i]) == 3 and body[i][2][0] != "constant"][-1]
     del body[i]
 
 
-@fault("tiles", r"uninitialized memory: .*nobody has written")
+@fault("tiles", r"uninitialized memory: .*never written")
 def product_is_left_out(manifest):
     body, i = operations(manifest, "product")[0]
     del body[i]
 
 
-@fault("tiles", r"uninitialized memory: .*nobody has written")
+@fault("tiles", r"uninitialized memory: .*never written")
 def half_of_the_blocks(manifest):
     for kernel in manifest["code"]["kernels"]:
         kernel["blocks"] = (kernel["blocks"] + 1) // 2
 
 
-@fault("tiles", r"uninitialized memory: .*nobody has written", "ptx")
+@fault("tiles", r"uninitialized memory: .*never written", "ptx")
 def every_second_thread_stores(text):
     text = in_kernel(text, r"mma\.sync", r"^\{$", "{\n.reg .b32 %planted;\n.reg .pred %half;")
     return in_kernel(text, r"mma\.sync", r"^\s*(st\.global[^;]*;)",
                      r"mov.u32 %planted, %tid.x; and.b32 %planted, %planted, 1; setp.eq.u32 %half, %planted, 1; @%half \1", 0)
 
 
-@fault("NCCL halves", r"uninitialized memory: .*nobody has written")
+@fault("NCCL halves", r"uninitialized memory: .*never written")
 def result_of_a_collective_elsewhere(manifest):
     first(manifest, "product")[4][1] += 64
 
@@ -414,7 +415,7 @@ def early_token_is_given_too_early(manifest):
 @fault("NCCL copies", r"race: .*neither waits")
 def update_waits_for_no_gradients(manifest):
     del actions(manifest, 0, 1)[-1][4:]
-    for body in manifest["code"]["bodies"]:  # nor, by chance, for a sum behind them on their stream
+    for body in manifest["code"]["bodies"]:  # nor, by chance, for a later sum on their stream
         if body["name"] == "update_body":
             body["operations"].clear()
 
@@ -475,7 +476,7 @@ def graph_is_launched_without_waiting():
 
 @fault("NCCL stages", r"communication can be begun in no order .*devices\[0\] stands before action .*devices\[1\] stands before action")
 def messages_that_wait_for_each_other(manifest):
-    step, unrolled = manifest["devices"][0]["step"], []  # of actions with the places that they come after
+    step, unrolled = manifest["devices"][0]["step"], []  # actions with the indices that they come after
     for entry in step:
         repeated = entry if isinstance(entry, dict) else {"repeat": 1, "step": 0, "actions": [entry]}
         for turn in range(repeated["repeat"]):
@@ -539,7 +540,7 @@ class Scratch:
         return subprocess.run(command, capture_output=True, text=True, timeout=programs.PATIENCE_S, env=environment)
 
     def run(self, program, where, plant):
-        """What the program says with the mistake in it; none: it trains."""
+        """Error output of the program with the fault; None: it trains."""
         content = self.program(program)
         if where == "stream":
             return self.outcome(os.path.join(self.folder, program), program, plant())
@@ -547,7 +548,7 @@ class Scratch:
             begin = content.index(b"//\n// Generated by LLVM NVPTX")
             end = content.index(b"\0", begin)
             old = content[begin:end].decode()
-            # Comments go, so that there is room for what comes.
+            # Comments are removed, so that the replacement fits.
             new = plant(re.sub(r"^\s*//.*\n", "", old, flags=re.M))
         else:
             begin = content.index(b'{"format":')
@@ -555,7 +556,7 @@ class Scratch:
             old = content[begin:end].decode()
             manifest = json.loads(old)
             plant(manifest)
-            manifest["config"] = ""  # nobody reads it here
+            manifest["config"] = ""  # the test does not read it
             new = json.dumps(manifest, separators=(",", ":"))
         assert len(new) <= end - begin, f"{len(new) - (end - begin)} bytes too many"
         path = os.path.join(self.folder, "planted")
@@ -577,7 +578,7 @@ class Scratch:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and lib/cuda-stand-in")
-    parser.add_argument("--verbose", action="store_true", help="what is said of each")
+    parser.add_argument("--verbose", action="store_true", help="print the report of each fault")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     chosen = [one for one in FAULTS if not arguments.names or any(part in one[0] for part in arguments.names)]
@@ -591,7 +592,7 @@ def main():
             missed += not good
             if not good or arguments.verbose:
                 print(f"{name}: {'reported' if good else 'MISSED'}: {(said or 'it trains').strip()}", flush=True)
-    print(f"{len(chosen) - missed} of {len(chosen)} mistakes in programs for GPUs are reported")
+    print(f"{len(chosen) - missed} of {len(chosen)} faults in programs for GPUs are reported")
     return missed != 0
 
 

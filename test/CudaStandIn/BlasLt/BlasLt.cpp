@@ -1,8 +1,8 @@
-// A stand-in of cuBLASLt: the functions that the runtime uses, as cublasLt.h declares them. Products are plain loops on
-// the memory of the stand-in of the driver, and done when its stream does them. It checks what cuBLASLt relies on:
-// sizes, alignments that the preference has promised, the workspace that the algorithm asked for, places within
-// allocations; of epilogues their kind, that pointers are there and lie on multiples of 16 bytes, and the leading
-// dimension of the matrix beside the result.
+// A fake cuBLASLt: the functions that the runtime uses, as cublasLt.h declares them. GEMMs are plain loops on the
+// memory of the fake driver, and complete when their stream executes them. It checks the preconditions of cuBLASLt:
+// sizes, alignments that the preference has promised, the workspace that the algorithm asked for, offsets within
+// allocations; for epilogues their kind, pointers that are set and aligned to 16 bytes, and the leading dimension of
+// the auxiliary matrix.
 #include "test/CudaStandIn/Driver/Machine.h"
 
 #include <cmath>
@@ -47,7 +47,7 @@ struct Algorithm {
   uint64_t mark;
   uint32_t alignments[4];
   uint64_t workspace;
-  uint64_t epilogueAlignment; // of the pointers that the heuristic has seen
+  uint64_t epilogueAlignment; // alignment of the pointers that the heuristic has seen
   uint64_t rest[3];
 };
 struct Result {
@@ -95,8 +95,8 @@ void store(int type, std::byte *at, double value) {
   std::memcpy(at, &half, 2);
 }
 
-// Element (row, column) of batch entry b lies at (b * stride + column * leading + row). What lies between columns is
-// not used.
+// Element (row, column) of batch entry b is at offset b * stride + column * leading + row. Gaps between columns are not
+// used.
 std::byte *find(const Layout &layout, uint64_t address, int32_t entry, const char *what, ptx::Use use) {
   int64_t size = bytesOf(layout.type), extent = (int64_t(layout.columns) - 1) * layout.leading + int64_t(layout.rows);
   uint64_t first = address + uint64_t(entry * layout.stride * size);
@@ -157,7 +157,7 @@ struct Product {
     return fits && types && hasKnownEpilogue();
   }
 
-  // Of the matrix beside the result: columns as of D, `auxLeading` apart.
+  // The auxiliary matrix has the columns of D, `auxLeading` apart.
   bool hasKnownEpilogue() const {
     bool known = false;
     for (int32_t kind : knownEpilogues)
@@ -174,7 +174,7 @@ struct Product {
     return (!description.hasBias() || description.bias) && (!description.hasAux() || description.aux);
   }
 
-  // What is stored of a sum in column `j`, row `i` of D. `bias` and `aux` are null where the epilogue has none.
+  // The value stored for a sum in column `j`, row `i` of D. `bias` and `aux` are null if the epilogue has none.
   double finish(double sum, uint64_t i, uint64_t j, const std::byte *bias, std::byte *aux) const {
     if (bias)
       sum += load(d.type, bias + i * size_t(bytesOf(d.type)));
@@ -201,7 +201,7 @@ struct Product {
       beside.leading = description.auxLeading;
       const std::byte *bias =
           description.hasBias() ? find(vector, description.bias, 0, "the bias", ptx::Use::Read) : nullptr;
-      std::byte *aux = description.hasAux() ? find(beside, description.aux, 0, "the matrix beside the result",
+      std::byte *aux = description.hasAux() ? find(beside, description.aux, 0, "the auxiliary matrix",
                                                    description.isGradient() ? ptx::Use::Read : ptx::Use::Write)
                                             : nullptr;
       std::byte *out = find(d, addressD, entry, "D", ptx::Use::Write);
@@ -307,10 +307,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Matmul *description, Layout *a, Layou
   Product product{*description, *a, *b, *d, 0, 0, 0, 0, 1, 0};
   if (!product.isConsistent())
     return InvalidArgument;
-  constexpr uint64_t leastAlignment = 16; // of what an epilogue reads and writes
+  constexpr uint64_t leastAlignment = 16; // alignment of an epilogue's pointers
   if (product.epilogueAlignment() < leastAlignment)
     return NotSupported;
-  for (int i = 0; i < 4; ++i) // what lies on no multiple of its elements is read by no kernel
+  for (int i = 0; i < 4; ++i) // no kernel reads operands that are not aligned to their elements
     if (preference->alignments[i] < bytesOf(i < 2 ? a->type : d->type))
       return NotSupported;
   results[0] = {};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto Read = ptx::Use::Read, Write = ptx::Use::Write;
 
-// A place that the device may use so, or a fault.
+// Host pointer to device memory that allows this use; else a fault.
 std::byte *bytesAt(ptx::Use use, uint64_t address, size_t bytes, const char *what) {
   if (std::byte *found = Machine::get().memory.use(use, address, int64_t(bytes)))
     return found;

@@ -112,7 +112,7 @@ void Machine::enqueue(Stream *stream, std::string name, Work work) {
 
 void Machine::enqueueWithOthers(Stream *stream, std::string name, Attempt attempt) {
   if (stream->captured) {
-    fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
+    fail(CaptureUnsupported, "graphs here hold only kernels, copies and GEMMs");
     return;
   }
   stream = astray(stream, "stream");
@@ -126,7 +126,7 @@ void Machine::enqueueWithOthers(Stream *stream, std::string name, Attempt attemp
 
 void Machine::record(Stream *stream, Event *event) {
   if (stream->captured) {
-    fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
+    fail(CaptureUnsupported, "graphs here hold only kernels, copies and GEMMs");
     return;
   }
   if (isPlanted("event"))
@@ -139,7 +139,7 @@ void Machine::record(Stream *stream, Event *event) {
 
 void Machine::await(Stream *stream, Event *event) {
   if (stream->captured) {
-    fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
+    fail(CaptureUnsupported, "graphs here hold only kernels, copies and GEMMs");
     return;
   }
   if (isPlanted("wait"))
@@ -230,7 +230,7 @@ void Machine::wander() {
 
 int Machine::finish(Stream *stream) {
   if (stream->captured)
-    return fail(CaptureUnsupported, "nobody can wait for a stream while a graph is made of it");
+    return fail(CaptureUnsupported, "a stream cannot be waited for while it is captured into a graph");
   while (!stream->items.empty() && !status())
     if (!perform(stream))
       letOthersOn(stream);
@@ -239,7 +239,7 @@ int Machine::finish(Stream *stream) {
   return status();
 }
 
-// What nobody has waited for is done all the same some time.
+// Executes old operations that no thread waits for.
 void Machine::doWhatIsOld() {
   constexpr uint64_t old = 2;
   for (auto &[address, stream] : streams)

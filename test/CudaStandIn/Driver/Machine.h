@@ -1,12 +1,12 @@
-// The GPU that there is not: memory, and streams whose work is done as late as is legal, which is when somebody waits
-// for it; or, with PPC_STANDIN_SEED=N in the environment, some of it earlier, in an order that N draws. After the first
-// kernel was launched what a program must not do while it trains is a fault: allocate, load, change attributes, wait
-// for a whole device. So are uses of memory by two streams that nothing orders, whenever they happen, and reads of what
-// nobody has written.
+// A fake GPU: memory, and streams that execute as late as is legal, when a thread waits for them; with
+// PPC_STANDIN_SEED=N in the environment some operations execute earlier, in a random order of seed N. After the first
+// kernel launch, calls that a program must not make while it trains are faults: allocate, load, change attributes, wait
+// for a whole device. Unordered uses of the same memory by two streams are faults whenever they happen, and so are
+// reads of bytes that were never written.
 //
 // PPC_STANDIN_DEVICES (1), PPC_STANDIN_CHIP (80), PPC_STANDIN_MEMORY (bytes; 16 GiB) and PPC_STANDIN_VERSION (13000, as
-// cuDriverGetVersion says it) are what the machine has; PPC_STANDIN_CONTEXT and PPC_STANDIN_COMMUNICATOR (bytes; 0) are
-// what libraries take of its memory.
+// cuDriverGetVersion returns it) describe the machine; PPC_STANDIN_CONTEXT and PPC_STANDIN_COMMUNICATOR (bytes; 0) are
+// the memory that libraries allocate.
 #pragma once
 
 #include "test/CudaStandIn/Driver/Ordering.h"
@@ -31,17 +31,17 @@ struct NamedWork {
   std::string name;
   Work work;
 };
-using Attempt = std::function<bool()>; // the same; false: it has to be tried again, as others have not come yet
+using Attempt = std::function<bool()>; // false: try again later, other members have not arrived yet
 using Lock = std::lock_guard<std::recursive_mutex>;
 
 struct Stream;
 
 struct Event {
   uint64_t recorded = 0;                // how often it was issued
-  std::map<uint64_t, Stream *> pending; // of these, those that have not happened, and where they will
+  std::map<uint64_t, Stream *> pending; // operations in flight, and the streams that will execute them
   bool isTimed = true;
   double happened = 0; // seconds, the last time
-  Clock clock;         // of the last of these
+  Clock clock;         // time of the last issued operation
 };
 
 struct Stream {
@@ -49,13 +49,13 @@ struct Stream {
     OperationPointer operation; // null: an event
     Attempt attempt;
     Event *records = nullptr, *awaits = nullptr;
-    uint64_t turn = 0;      // of the event
+    uint64_t turn = 0;      // number of the recorded event
     uint64_t hostWaits = 0; // at the time at which it was issued
     bool needsOthers = false;
     double issued = 0; // seconds
   };
   size_t number;
-  Clock clock; // of what was issued last
+  Clock clock; // time of the operation issued last
   std::deque<Item> items;
   bool isBusy = false;                        // with the first of them
   std::vector<NamedWork> *captured = nullptr; // where what is issued goes instead, while a graph is made
@@ -91,14 +91,14 @@ public:
   int devices, chip, version;
   int64_t capacity, ofContext, ofCommunicator, used = 0;
   ptx::GlobalMemory memory;
-  std::map<uint64_t, int64_t> sizes; // of allocations
+  std::map<uint64_t, int64_t> sizes; // bytes of each allocation
 
   // 0, or the error that nothing gets past: of a fault, or of a process that is not the one which called cuInit.
   int status() const;
   bool isInitialized = false;
   int contexts = 0;
   void initialize();
-  // What is done from now on has to be legal in a step.
+  // From now on only operations that are legal in a training step are allowed.
   void beginStep() { inStep = true; }
   void endSteps() { inStep = false; }
   // A fault if `call` is made in a step.
@@ -110,12 +110,13 @@ public:
   void removeStream(Stream *stream);
   // `name` says what uses memory: "kernel 'rows_8f03'".
   void enqueue(Stream *stream, std::string name, Work work);
-  // What other processes take part in. It is tried, too, when nobody waits for it for a while, as they may.
+  // An operation with other processes. It is also tried now and then when no thread waits for it, as another process
+  // may.
   void enqueueWithOthers(Stream *stream, std::string name, Attempt attempt);
   void record(Stream *stream, Event *event);
   void await(Stream *stream, Event *event);
   bool hasHappened(const Event &event) const { return !event.pending.count(event.recorded); }
-  // A piece of what comes before it: who asks again and again sees it happen.
+  // Executes one operation before the event, so that repeated queries reach it.
   void approach(Event *event);
   // Until all of it is done; the status. What is issued afterwards comes after it only where the host has waited.
   int finish(Stream *stream);
@@ -134,7 +135,7 @@ private:
   Machine();
 
 public:
-  // Held by whoever uses anything here.
+  // Held by each thread that uses any member.
   std::recursive_mutex mutex;
 
 private:
@@ -151,7 +152,7 @@ private:
   std::mt19937_64 random;
   OperationPointer issue(Stream *stream, std::string name);
   size_t streamCount = 0;
-  Clock host;             // what it has waited for
+  Clock host;             // operations that the host has waited for
   uint64_t hostWaits = 0; // for a stream, so far
   UseHistory history;
   Plant plant;
@@ -161,7 +162,7 @@ private:
   int process = 0; // that called cuInit
 };
 
-// Of 0xcd bytes, which nobody has written.
+// Memory of 0xcd bytes, marked as never written.
 uint64_t allocate(Machine &machine, int64_t bytes);
 
 } // namespace standin

@@ -67,7 +67,7 @@ void UseHistory::checkOrder(const Segment &segment, uint64_t first, const Operat
   if (writes)
     for (const OperationPointer &reader : segment.readers)
       if (!isBefore(*reader, operation))
-        fail(" writes over what is read by ", *reader);
+        fail(" overwrites bytes that are read by ", *reader);
 }
 
 void UseHistory::write(const OperationPointer &operation, uint64_t first, uint64_t end,
@@ -83,7 +83,7 @@ void UseHistory::read(const OperationPointer &operation, uint64_t first, uint64_
                       const ptx::GlobalMemory &memory) {
   auto at = segments.lower_bound(first);
   for (uint64_t covered = first; covered < end; ++at) {
-    if (at == segments.end() || at->first > covered) // nobody has used these bytes
+    if (at == segments.end() || at->first > covered) // no use of these bytes so far
       at = segments.emplace_hint(at, covered, Segment{at == segments.end() ? end : std::min(end, at->first), {}, {}});
     Segment &segment = at->second;
     checkOrder(segment, at->first, *operation, false, memory);
@@ -98,7 +98,7 @@ void UseHistory::read(const OperationPointer &operation, uint64_t first, uint64_
   mergeFrom(segments.find(first), end);
 }
 
-// Makes one of neighbours that were used alike, from `segment` to `end` and with those beside these.
+// Merges neighbouring segments with equal uses, from `segment` to `end`, including the two around them.
 void UseHistory::mergeFrom(Segments::iterator segment, uint64_t end) {
   if (segment != segments.begin())
     --segment;

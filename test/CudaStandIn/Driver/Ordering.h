@@ -1,6 +1,7 @@
-// Which operations of a device come before which, whatever happens when: what is issued on a stream is behind all that
-// was issued there, what a stream waits for, and what the host has waited for. Times are vector clocks of the streams
-// (Flanagan and Freund, "FastTrack", PLDI 2009), taken when operations are issued, as events are recorded then.
+// The happens-before order of a device's operations, independent of when they run: an operation follows all operations
+// issued before on its stream, those that the stream waits for, and those that the host has waited for. Times are
+// vector clocks of the streams (Flanagan and Freund, "FastTrack", PLDI 2009), taken when operations are issued, as
+// events are recorded then.
 #pragma once
 
 #include "test/CudaStandIn/Ptx/GlobalMemory.h"
@@ -32,11 +33,11 @@ std::string describe(const Operation &operation);
 // Who wrote the bytes of a device last, and who has read them since.
 class UseHistory {
 public:
-  // What `operation` has done to `memory`. Throws ptx::Fault when an operation that is not ordered before it has
-  // written the same bytes, or read what it writes.
+  // Records the uses of `memory` by `operation`. Throws ptx::Fault if an operation that is not ordered before it has
+  // written the same bytes, or read bytes that it writes.
   void add(const OperationPointer &operation, const std::vector<ptx::GlobalMemory::Run> &uses,
            const ptx::GlobalMemory &memory);
-  // Of memory that is given back.
+  // Forgets uses of freed memory.
   void forget(uint64_t first, uint64_t bytes);
 
 private:

@@ -1,12 +1,12 @@
-// A mistake that a runtime could make, planted by the environment to see that it is found: PPC_STANDIN_PLANT=KIND:N
-// makes the N-th call of a kind after the first launch, from 0, another one.
+// Faults of a runtime, injected by the environment to check that they are detected: PPC_STANDIN_PLANT=KIND:N changes
+// the N-th call of a kind after the first launch, from 0:
 //
 //   wait    cuStreamWaitEvent does nothing
-//   event   cuEventRecord does nothing: who waits, waits for what was recorded before
-//   stream  a kernel, copy, product or call of NCCL goes to a stream of its own, which waits for nothing
+// event   cuEventRecord does nothing: a waiter waits for the previous record
+// stream  a kernel, copy, GEMM or call of NCCL goes to a separate stream, which waits for nothing
 //   graph   so does a whole graph
-//   nccl    a call of NCCL never ends, and its communicator has a fault
-//   hang    a call of NCCL never ends
+// nccl    a call of NCCL never completes, and its communicator has a fault
+// hang    a call of NCCL never completes
 #pragma once
 
 #include <cstdint>

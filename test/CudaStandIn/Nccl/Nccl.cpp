@@ -50,7 +50,7 @@ struct Move {
   uint64_t address, bytes;
 };
 
-// What a member does in one turn of a communicator.
+// The contribution of a member to one collective of a communicator.
 struct Call {
   CallFacts facts{};
   uint64_t in = 0, out = 0;
@@ -204,8 +204,8 @@ void take(const Communicator &of, const Call &call) {
   }
 }
 
-// Calls of different communicators that two processes have issued in opposite orders may wait for each other for ever,
-// on a device that does one of them at a time. Looks at the last few of the other communicators.
+// Calls of different communicators that two processes have issued in opposite orders may deadlock on a device that
+// executes one of them at a time. Checks the last few calls of the other communicators.
 void checkOrder(const Communicator &of, const Call &call) {
   constexpr uint64_t looked = 8;
   for (const Communicator *other : communicators)

@@ -64,7 +64,7 @@ uint64_t Rendezvous::numberOf(int member, uint64_t turn) const {
   return at.turn == turn ? call : 0;
 }
 
-// Also one that nobody has collected yet.
+// Includes members whose exit status was not collected yet.
 int Rendezvous::deadMember() const {
   for (int member = 0; member < members; ++member) {
     std::ifstream file("/proc/" + std::to_string(header->members[member].process) + "/stat");

@@ -12,7 +12,7 @@ namespace standin {
 
 enum class CallKind : int32_t { AllReduce, AllGather, ReduceScatter, Exchange };
 
-// What members that call the same say alike; but for exchanges, which name their ends.
+// Facts on which all members of a call must agree; exchanges name their ends instead.
 struct CallFacts {
   CallKind kind;
   int32_t type, reduction;
@@ -25,7 +25,8 @@ struct CallFacts {
 class Rendezvous {
 public:
   static constexpr int mostMembers = 64;
-  static constexpr uint64_t slotBytes = uint64_t(64) << 20; // of what a member posts; only what is used takes memory
+  static constexpr uint64_t slotBytes = uint64_t(64)
+                                        << 20; // virtual size of a member's slot; only used pages take memory
 
   static constexpr uint64_t rememberedTurns = 4096;
 
@@ -34,9 +35,9 @@ public:
 
   const int members, index;
 
-  // Whether everybody has taken what was posted in the turn before.
+  // Whether all members have taken the data posted in the turn before.
   bool isFree(uint64_t turn) const;
-  // `bytesTo[j]`: of an exchange, what goes to member j; their data lie one after the other.
+  // `bytesTo[j]`: bytes of an exchange that go to member j, stored contiguously in order.
   void post(uint64_t turn, const CallFacts &facts, const std::vector<uint64_t> &bytesTo);
   bool haveAllPosted(uint64_t turn) const;
   void leave(uint64_t turn);
@@ -45,12 +46,12 @@ public:
   // The number of a turn, as long as it is remembered; 0: it is not, or has not been issued.
   uint64_t numberOf(int member, uint64_t turn) const;
   int processOf(int member) const { return header->members[member].process; }
-  // A member whose process has ended, or -1.
+  // A member whose process has exited, or -1.
   int deadMember() const;
 
   std::byte *slot(int member) const { return slots + uint64_t(member) * slotBytes; }
   const CallFacts &factsOf(int member) const { return header->members[member].facts; }
-  // What lies in the slot of `from` for `to`.
+  // Bytes in the slot of `from` that are meant for `to`.
   uint64_t bytesTo(int from, int to) const { return header->members[from].bytesTo[to]; }
   uint64_t offsetTo(int from, int to) const;
 

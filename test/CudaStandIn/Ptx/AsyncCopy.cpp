@@ -1,5 +1,5 @@
-// cp.async: copies from global to shared memory beside the instructions that follow. They are done as late as the
-// program allows, when a thread waits for them; until then their bytes may not be used.
+// cp.async: asynchronous copies from global to shared memory. They are executed as late as the program allows, when a
+// thread waits for them; until then their bytes may not be used.
 #include "test/CudaStandIn/Ptx/Access.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void commit(Warp &warp, const Instruction &, uint32_t mask) {
     warp.copies[__builtin_ctz(rest)].emplace_back();
 }
 
-// Waits until at most so many of the closed groups are under way.
+// Waits until at most `left` of the closed groups are in flight.
 void finish(Warp &warp, int lane, size_t left) {
   auto &groups = warp.copies[lane];
   while (groups.size() - 1 > left) {

@@ -64,7 +64,7 @@ template <class T> struct SmallSum {
   static T next(uint32_t, T old, T b, T) { return add(old, b); }
 };
 
-// atom has a destination before the address, red has none. Vectors of red are so many operations one after the other.
+// atom has a destination before the address, red has none. A vector red is one operation per element, in order.
 template <class T, template <class> class Rule>
 void execute(Warp &warp, const Instruction &instruction, uint32_t mask) {
   size_t place = instruction.name() == "atom" ? 1 : 0;

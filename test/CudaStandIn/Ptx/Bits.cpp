@@ -44,7 +44,7 @@ struct Reverse {
     return result;
   }
 };
-// The place of the highest bit that is not the sign; variant 1: how far it has to be shifted to the top. None: all
+// Position of the highest bit that differs from the sign; variant 1: the shift that moves it to the top. None: all
 // ones.
 struct FindBit {
   template <class T> static uint32_t of(const Instruction &instruction, T a) {

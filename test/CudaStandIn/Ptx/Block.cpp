@@ -12,7 +12,8 @@ Block::Block(const Function &function, const LaunchShape &shape, const std::byte
       threadCount(shape.block[0] * shape.block[1] * shape.block[2]) {
   int count = int((threadCount + lanes - 1) / lanes);
   shared.reset(function.sharedBytes + shape.sharedBytes, count);
-  // What a thread has to begin with, unless setmaxnreg says more: an even share of the multiprocessor's, of eight.
+  // Initial registers of a thread, unless setmaxnreg changes them: an even share of the multiprocessor's, in multiples
+  // of eight.
   constexpr int64_t registersOfBlock = 65536, mostOfThread = 255;
   int64_t share = std::min(registersOfBlock / (count * lanes) / 8 * 8, mostOfThread);
   freeRegisters = registersOfBlock / lanes - share * count;
@@ -37,7 +38,7 @@ void Block::sameInWarpgroup(const Warp &warp, uint64_t what) {
   if (place == products[group].size())
     products[group].push_back(what);
   else if (products[group][place] != what)
-    throw Fault(FaultKind::Divergence, "warps of a warpgroup execute different products");
+    throw Fault(FaultKind::Divergence, "warps of a warpgroup execute different MMAs");
   ++place;
 }
 
@@ -52,11 +53,11 @@ bool Block::giveRegisters(int64_t ofThread) {
 
 void Block::checkEnd() const {
   if (!bulkCopies.empty())
-    throw Fault(FaultKind::Race, "the block has ended, and a bulk copy into its shared memory is under way");
+    throw Fault(FaultKind::Race, "the block has exited while a bulk copy into its shared memory is in flight");
   tensorMemory.checkEnd();
   for (const Warp &warp : warps)
     if (productsOf[size_t(warp.index)] != products[size_t(warp.index) / 4].size())
-      throw Fault(FaultKind::Divergence, "a warp has executed fewer products than others of its warpgroup");
+      throw Fault(FaultKind::Divergence, "a warp has executed fewer MMAs than others of its warpgroup");
 }
 
 void Block::countInstruction() {
@@ -94,7 +95,7 @@ void Block::arrive(Warp &warp, int number, uint32_t threads, bool waits, uint32_
     release(barrier);
 }
 
-// What bar.red gives: variant 1 and, 2 or, 3 the number of threads.
+// Result of bar.red: variant 1 and, 2 or, 3 the number of threads.
 void Block::release(Barrier &barrier) {
   shared.synchronize(barrier.arrived, barrier.waiting);
   for (auto &[warp, instruction] : barrier.reductions) {
@@ -120,7 +121,7 @@ void Block::stuck() const {
     text += (text.empty() ? "" : ", ") + missing;
   if (wantingRegisters)
     text += (text.empty() ? "" : ", ") + std::string("warps want more registers than there are");
-  throw Fault(FaultKind::Barrier, "nobody comes any more: " + text);
+  throw Fault(FaultKind::Barrier, "no warp can arrive any more: " + text);
 }
 
 } // namespace ptx

@@ -32,10 +32,10 @@ public:
   void wake(uint32_t those);
   // Now one and now the other.
   bool flip() { return (noise = noise * 6364136223846793005u + 1442695040888963407u) >> 63; }
-  // Each warp of a warpgroup executes the same products: the next one of this warp is described by `what`.
+  // Checks that each warp of a warpgroup executes the same MMAs; `what` describes the next one of this warp.
   void sameInWarpgroup(const Warp &warp, uint64_t what);
-  // The threads of a warp take so many registers from the block's, or give them back (less than 0). False: there are
-  // not so many now.
+  // The threads of a warp take `ofThread` registers each from the block's, or give them back (less than 0). False: the
+  // block has too few now.
   bool giveRegisters(int64_t ofThread);
   uint32_t wantingRegisters = 0; // warps that wait for some
 
@@ -78,7 +78,7 @@ private:
   uint32_t threadCount;
   std::vector<std::vector<uint64_t>> products; // [warpgroup]: what its warps execute
   std::vector<size_t> productsOf;              // [warp]: how many of them it has
-  int64_t freeRegisters = 0;                   // of a thread of each warp together
+  int64_t freeRegisters = 0;                   // registers per thread, summed over warps
   uint64_t noise = 0;
 };
 
@@ -95,12 +95,12 @@ template <class Draw> void Block::run(Draw draw) {
     }
     if (done)
       return checkEnd();
-    // A copy lands when nobody can go on without, or at any time before.
+    // A copy completes when no warp can make progress without it, or at any time before.
     if (!bulkCopies.empty() && (!count || draw(4) == 0)) {
       land(draw(uint32_t(bulkCopies.size())));
       continue;
     }
-    // So does a product in tensor memory, in their order.
+    // MMAs in tensor memory complete likewise, in order.
     if (tensorMemory.isBusy() && (!count || draw(4) == 0)) {
       tensorMemory.advance();
       continue;

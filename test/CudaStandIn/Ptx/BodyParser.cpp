@@ -33,7 +33,7 @@ bool Instruction::has(std::string_view modifier) const {
 void Parser::body(Function &function) {
   for (int depth = 1; depth > 0;) {
     if (cursor.atEnd())
-      cursor.fail("the body of '" + function.name + "' does not end");
+      cursor.fail("function body of '" + function.name + "' does not end");
     if (cursor.accept('{')) {
       names.open();
       ++depth;
@@ -54,7 +54,7 @@ void Parser::statement(Function &function) {
   if (cursor.peek() == '.') {
     std::string name = cursor.word(true);
     if (!bodyDirective(function, name))
-      cursor.fail("'" + name + "' is not known in a body");
+      cursor.fail("'" + name + "' is not known in a function body");
     return;
   }
   // A label ends in ':', an opcode in white space or ';'.
@@ -102,7 +102,7 @@ bool Parser::bodyDirective(Function &function, const std::string &name) {
 void Parser::registers() {
   std::string type = cursor.word(true);
   if (type.size() < 2 || !typeNamed(std::string_view(type).substr(1)))
-    cursor.fail("'" + type + "' is no type of a register");
+    cursor.fail("'" + type + "' is not a type of a register");
   do {
     std::string name = cursor.word(false);
     if (cursor.accept('<')) {
@@ -234,7 +234,7 @@ Operand Parser::address() {
     result.value += uint64_t(cursor.integer());
   if (cursor.peek() == '-')
     result.value += uint64_t(cursor.integer());
-  if (cursor.accept(',')) { // of a tensor map: the coordinates
+  if (cursor.accept(',')) { // tensor map: the coordinates
     cursor.expect('{');
     result.elements = list('}').elements;
   }

@@ -41,8 +41,8 @@ void copy(Warp &warp, const Instruction &instruction, uint32_t mask) {
   }
 }
 
-// The pieces of a box whose first element has these coordinates: one after the other, those of a swizzled box at
-// places whose bits 4 to 6 are changed by bits 7 to 9. Elements outside of the tensor are zero.
+// The contiguous runs of a box whose first element has these coordinates, in order; in a swizzled box bits 4 to 6 of
+// their offsets are changed by bits 7 to 9. Elements outside of the tensor are zero.
 std::vector<Block::BulkCopy::Piece> piecesOf(const TensorMap &map, const std::array<int64_t, 5> &first, uint64_t to) {
   std::vector<Block::BulkCopy::Piece> pieces;
   int64_t row = int64_t(map.box[0]) * map.elementBytes, rows = map.boxBytes() / row;
@@ -80,7 +80,7 @@ void copyTensor(Warp &warp, const Instruction &instruction, uint32_t mask) {
     if (address % 64)
       throw Fault(FaultKind::Misaligned, "a tensor map is at no multiple of 64");
     TensorMap map;
-    for (size_t half = 0; half < 2; ++half) // all 128 bytes are there
+    for (size_t half = 0; half < 2; ++half) // all 128 bytes have been written
       if (const std::byte *bytes = bytesAt(warp, lane, Space::Generic, address + 64 * half, 64, Use::Read))
         std::memcpy(reinterpret_cast<std::byte *>(&map) + 64 * half, bytes,
                     std::min<size_t>(64, sizeof(TensorMap) - 64 * half));

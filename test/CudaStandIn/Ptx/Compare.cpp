@@ -7,7 +7,7 @@
 namespace ptx {
 namespace {
 
-// What is compared (bits 0 to 4), and how the result is combined with a predicate (bits 8, 9).
+// The comparison (bits 0 to 4), and how the result is combined with a predicate (bits 8, 9).
 enum Comparison : uint32_t { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
 constexpr const char *comparisonNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
                                            "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
@@ -107,7 +107,7 @@ template <class T> void setPredicate(Warp &warp, const Instruction &instruction,
   warp.write(target.elements[1], opposite, mask);
 }
 
-// Of pairs, p is for the lower half and q for the upper one.
+// For pairs, p is the result of the lower half and q of the upper one.
 template <class T, int count> void setPredicateSmall(Warp &warp, const Instruction &instruction, uint32_t mask) {
   Lanes<bool> other = with(warp, instruction), result;
   const Operand &target = instruction.operands[0];

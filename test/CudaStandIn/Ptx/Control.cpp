@@ -1,4 +1,4 @@
-// What decides where a thread goes on, barriers, and what does nothing here.
+// Branches, barriers, and instructions that do nothing here.
 #include "test/CudaStandIn/Ptx/Access.h"
 
 namespace ptx {

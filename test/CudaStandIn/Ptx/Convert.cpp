@@ -93,7 +93,7 @@ uint64_t integerFrom(const Instruction &instruction, const Value &value) {
     __int128 result = value.integer;
     if (instruction.saturates)
       result = result < low ? low : result > high ? high : result;
-    // Cut to the type, and extended to the width of the register by its sign.
+    // Truncated to the type, and sign-extended to the width of the register.
     auto cut = uint64_t(result) << (64 - bits);
     return sign ? uint64_t(int64_t(cut) >> (64 - bits)) : cut >> (64 - bits);
   }

@@ -33,7 +33,7 @@ public:
   int64_t integer();
   void skipLine();
   void skipPast(char c);
-  // At '{': to behind its '}'.
+  // Skips from '{' past its '}'.
   void skipBraces();
   [[noreturn]] void fail(const std::string &what) const { throw ParseError(currentLine, what); }
 

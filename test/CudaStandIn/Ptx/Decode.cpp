@@ -104,7 +104,7 @@ const std::unordered_map<std::string_view, Decode> &families() {
   return table;
 }
 
-// Every modifier that some family understands. Others change what an instruction means in a way that nobody here knows.
+// Every modifier that some family understands. Others would change the meaning of an instruction in an unknown way.
 bool isKnown(const std::string &modifier) {
   static const std::unordered_set<std::string_view> known = {
       // rounding, special values, precision
@@ -135,7 +135,7 @@ bool isKnown(const std::string &modifier) {
       "alloc", "dealloc", "relinquish_alloc_permit", "mma", "commit", "ld", "st", "wait::ld", "wait::st",
       "cta_group::1", "kind::f16", "mbarrier::arrive::one", "fence::before_thread_sync", "fence::after_thread_sync",
       "32x32b", "x8", "x16", "x32", "x64", "x128"};
-  bool isShape = modifier.rfind("m64n", 0) == 0; // of wgmma, which looks at it
+  bool isShape = modifier.rfind("m64n", 0) == 0; // shape modifier of wgmma, which reads it
   return known.count(modifier) || isShape || typeNamed(modifier);
 }
 

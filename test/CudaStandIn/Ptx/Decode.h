@@ -10,7 +10,7 @@ namespace ptx {
 // Sets `execute` and what it needs. Throws ParseError.
 void decode(Instruction &instruction);
 
-// Of a family; false if the form is not executed here.
+// Decoder of a family; returns false if the form is not executed here.
 using Decode = bool (*)(Instruction &instruction);
 bool decodeInteger(Instruction &instruction); // Integer.cpp: add, mul, mad, div, rem, min, max, abs, neg, sad, mul24
 bool decodeBits(Instruction &instruction);    // Bits.cpp: and, or, xor, not, shifts, bit fields, prmt, lop3, popc, clz

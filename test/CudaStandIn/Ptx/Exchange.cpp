@@ -126,7 +126,7 @@ template <class T> void reduce(Warp &warp, const Instruction &instruction, uint3
   warp.write(instruction.operands[0], result, mask);
 }
 
-// Of f32: a NaN loses, unless .NaN is said. -0 is below +0.
+// Reduction of f32: a NaN loses, unless .NaN is specified. -0 is below +0.
 void reduceFloat(Warp &warp, const Instruction &instruction, uint32_t mask) {
   Lanes<float> a = warp.read<float>(instruction.operands[1]), result;
   if (instruction.has("abs"))

@@ -1,5 +1,5 @@
-// Arithmetic on f32 and f64. What the machine approximates (.approx) is computed as exactly as the host can: tests
-// against it need a tolerance of the two units in the last place that the instruction set allows.
+// Arithmetic on f32 and f64. Approximations of the machine (.approx) are computed as exactly as the host can: tests
+// against it need a tolerance of the 2 ulp that the instruction set allows.
 #include "test/CudaStandIn/Ptx/Decode.h"
 
 #include <cfenv>
@@ -49,7 +49,7 @@ template <class F> struct Rounded {
     return finish(i, opaque(F::apply(opaque(flush(i, a)), opaque(flush(i, rest))...)));
   }
 };
-// The same to the nearest, of instructions with neither .ftz nor .sat: most are.
+// Rounding to nearest, for instructions with neither .ftz nor .sat, which are most.
 template <class F> struct Nearest {
   template <class T, class... Rest> static T of(const Instruction &, T a, Rest... rest) { return F::apply(a, rest...); }
 };
@@ -106,7 +106,7 @@ struct AbsoluteF {
 struct CopySignF { // the sign of the first, the rest of the second
   template <class T> static T of(const Instruction &, T a, T b) { return std::copysign(b, a); }
 };
-// A NaN loses, unless .NaN is said; -0 is below +0.
+// A NaN loses, unless .NaN is specified; -0 is below +0.
 template <bool larger> struct Extreme {
   template <class T> static T of(const Instruction &i, T a, T b) {
     a = flush(i, a), b = flush(i, b);
@@ -216,7 +216,7 @@ template <bool larger> struct ExtremeOfThree {
   }
 };
 
-// Factors, or the first of a sum, of 16 bits beside f32 (from sm_100 on).
+// Mixed precision: factors, or the first term of a sum, have 16 bits, the rest is f32 (from sm_100 on).
 template <class S> void mixed(Warp &warp, const Instruction &instruction, uint32_t mask) {
   bool isSum = instruction.operands.size() == 3;
   Lanes<uint16_t> a = warp.read<uint16_t>(instruction.operands[1]), b = {};

@@ -57,7 +57,7 @@ std::byte *GlobalMemory::use(Use use, uint64_t address, int64_t bytes) {
       const uint8_t *end = std::find_if(undefined, const_cast<const uint8_t *>(marks + bytes),
                                         [](uint8_t mark) { return mark & IsDefined; });
       throw Fault(FaultKind::Uninitialized, describe(address + uint64_t(undefined - marks), uint64_t(end - undefined)) +
-                                                " are read, and nobody has written them");
+                                                " are read, and were never written");
     }
   }
   const uint8_t done = use == Use::Read ? IsRead : use == Use::Write ? IsWritten | IsDefined : IsRead | IsWritten;
@@ -101,7 +101,7 @@ std::vector<GlobalMemory::Run> GlobalMemory::takeUses() {
 std::string GlobalMemory::describe(uint64_t address, uint64_t bytes) const {
   auto after = allocations.upper_bound(address);
   if (after == allocations.begin())
-    return "bytes that are nobody's";
+    return "bytes outside of all allocations";
   const Allocation &of = std::prev(after)->second;
   uint64_t begin = address - of.first;
   return "bytes " + std::to_string(begin) + " to " + std::to_string(begin + bytes - 1) + " of an allocation of " +

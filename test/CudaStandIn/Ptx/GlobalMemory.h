@@ -15,21 +15,22 @@ namespace ptx {
 
 class GlobalMemory {
 public:
-  // Nothing of uses is remembered where it is not watched.
+  // Without `watched` uses are not recorded.
   explicit GlobalMemory(bool watched = false) : watched(watched) {}
 
-  // Every allocation gets addresses that were never used before, with a gap before the next. Nobody has written there.
+  // Every allocation gets addresses that were never used before, with a gap before the next. It is marked as never
+  // written.
   uint64_t allocate(int64_t bytes, int64_t alignment = 256);
   // False if no allocation begins there.
   bool free(uint64_t address);
-  // Where `bytes` at `address` lie on the host, or null if they are not within one allocation.
+  // Host address of `bytes` at `address`, or null if they are not within one allocation.
   std::byte *find(uint64_t address, int64_t bytes);
-  // The same for a use, which is remembered. Throws Fault when bytes are read that nobody has written.
+  // Overload for a use, which is recorded. Throws Fault when bytes are read that were never written.
   std::byte *use(Use use, uint64_t address, int64_t bytes);
   // "bytes 64 to 127 of an allocation of 4096 bytes"
   std::string describe(uint64_t address, uint64_t bytes) const;
 
-  // Bytes that were used in one way, as far as they lie side by side.
+  // Contiguous bytes that were used in one way.
   struct Run {
     uint64_t first, bytes;
     bool isWritten;
@@ -44,8 +45,8 @@ private:
   struct Allocation {
     uint64_t first = 0, bytes = 0;
     std::byte *data = nullptr;
-    uint8_t *marks = nullptr;     // of each byte
-    uint8_t *isTouched = nullptr; // of each block: it is in `touched`
+    uint8_t *marks = nullptr;     // mark of each byte
+    uint8_t *isTouched = nullptr; // for each block: it is in `touched`
   };
   struct Storage {
     std::unique_ptr<std::byte[]> data;

@@ -79,7 +79,7 @@ LaunchCounts launch(const Function &function, const LaunchShape &shape, const st
       const Instruction *at = block.current;
       std::string where = at ? ", line " + std::to_string(at->line) + ", " + at->opcode : "";
       std::string what = fault.what();
-      what = what.substr(what.find(": ") + 2); // its kind is said again
+      what = what.substr(what.find(": ") + 2); // the kind is printed separately
       throw Fault(fault.kind, what + " (kernel '" + function.name + "'" + where + ", block " +
                                   std::to_string(place[0]) + "," + std::to_string(place[1]) + "," +
                                   std::to_string(place[2]) + ")");

@@ -10,17 +10,17 @@ namespace ptx {
 
 struct LaunchShape {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  uint32_t sharedBytes = 0; // beside the static ones
+  uint32_t sharedBytes = 0; // dynamic bytes, in addition to the static ones
 };
 
 struct LaunchOptions {
-  uint64_t seed = 1;                           // of the order of blocks and warps
-  int64_t instructionLimit = int64_t(1) << 36; // of a whole launch, counted per warp
+  uint64_t seed = 1;                           // seed of the order of blocks and warps
+  int64_t instructionLimit = int64_t(1) << 36; // limit for a whole launch, counted per warp
   bool countOpcodes = false;
 };
 
 struct LaunchCounts {
-  int64_t instructions = 0; // of warps
+  int64_t instructions = 0; // executed warp instructions
   int64_t limit = 0;
   bool byOpcode = false;
   std::map<std::string, int64_t> opcodes;

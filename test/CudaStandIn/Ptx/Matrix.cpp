@@ -1,5 +1,5 @@
-// Matrices in the registers of a warp: ldmatrix, stmatrix, mma.sync. Fragments as the PTX ISA draws them: lane l holds
-// row l / 4 and columns 2 (l % 4), 2 (l % 4) + 1 of each 8 x 8 piece. Products are added as tensor cores of the
+// Matrices in the registers of a warp: ldmatrix, stmatrix, mma.sync. Fragments are laid out as in the PTX ISA: lane l
+// holds row l / 4 and columns 2 (l % 4), 2 (l % 4) + 1 of each 8 x 8 tile. Sums are formed as tensor cores of the
 // module's architecture do.
 #include "test/CudaStandIn/Ptx/Access.h"
 #include "test/CudaStandIn/Ptx/TensorCore.h"
@@ -7,7 +7,7 @@
 namespace ptx {
 namespace {
 
-// 8 x 8 pieces of 16 bits; lane 8 i + r holds the address of row r of piece i.
+// 8 x 8 tiles of 16 bits; lane 8 i + r holds the address of row r of tile i.
 template <bool isLoad> void moveMatrix(Warp &warp, const Instruction &instruction, uint32_t mask) {
   const Operand &place = instruction.operands[isLoad ? 1 : 0];
   const Operand &registers = instruction.operands[isLoad ? 0 : 1];
@@ -80,7 +80,7 @@ bool decodeProduct(Instruction &instruction) {
   if (types.size() != 4 || types[0] != Type::F32 || types[3] != Type::F32 || types[1] != types[2])
     return false;
   int depth = instruction.has("m16n8k16") ? 16 : instruction.has("m16n8k8") ? 8 : instruction.has("m16n8k4") ? 4 : 0;
-  size_t words = types[1] == Type::TF32 ? size_t(depth) / 4 : size_t(depth) / 8; // of B
+  size_t words = types[1] == Type::TF32 ? size_t(depth) / 4 : size_t(depth) / 8; // words of B
   bool pairs = depth == 16 || depth == 8;
   if (types[1] == Type::BF16 && pairs)
     instruction.execute = depth == 16 ? &multiply<Type::BF16, 16> : &multiply<Type::BF16, 8>;
@@ -100,7 +100,7 @@ bool decodeProduct(Instruction &instruction) {
 bool decodeMatrix(Instruction &instruction) {
   if (!instruction.has("sync") || !instruction.has("aligned"))
     return false;
-  instruction.flow = Flow::Converge; // of all lanes
+  instruction.flow = Flow::Converge; // converges all lanes
   if (instruction.name() == "mma")
     return decodeProduct(instruction);
   bool isLoad = instruction.name() == "ldmatrix";

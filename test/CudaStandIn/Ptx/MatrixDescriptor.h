@@ -1,5 +1,5 @@
-// Matrices of 16-bit elements in shared memory, as products of warpgroups and of tensor memory find them by descriptors
-// (PTX ISA, "Matrix descriptor", "Shared memory descriptor"). Those with swizzled 16-byte pieces are executed here:
+// Matrices of 16-bit elements in shared memory, addressed by the descriptors of warpgroup and tensor memory MMAs (PTX
+// ISA, "Matrix descriptor", "Shared memory descriptor"). Those with swizzled 16-byte units are executed here:
 // with rows of 128 bytes, bits 4 to 6 of an address are changed by its bits 7 to 9 (fewer with rows of 64 or 32). A
 // matrix has its K dimension along rows of 64 elements, eight rows in 1024 bytes, eight rows further after `stride`
 // bytes; or its other dimension, 64 elements further after `leading` bytes and eight K further after `stride`.
@@ -13,11 +13,11 @@
 
 namespace ptx {
 
-constexpr int productDepth = 16; // of one instruction, of 16-bit elements
+constexpr int productDepth = 16; // K of one instruction, in 16-bit elements
 
 struct MatrixDescriptor {
   uint64_t start, leading, stride; // bytes
-  uint64_t width;                  // bytes of a row of eight, whose 16-byte pieces are swizzled
+  uint64_t width;                  // bytes of a row of eight, whose 16-byte units are swizzled
 
   // `architecture`: 90 for sm_90a. Throws Fault.
   MatrixDescriptor(uint64_t bits, int architecture)
@@ -32,7 +32,7 @@ struct MatrixDescriptor {
   }
 
   uint64_t swizzled(uint64_t place) const { return place ^ (place >> 7 & (width / 16 - 1)) << 4; }
-  // Of 16 bytes with an element: row (of A, or column of B) and k.
+  // Address of the 16 bytes with an element: row (of A, or column of B) and k.
   uint64_t place(int row, int k, bool alongRows) const {
     uint64_t along = width / 2; // elements of a row of eight
     uint64_t r = uint64_t(row), s = uint64_t(k);

@@ -35,7 +35,7 @@ MemoryBarrier &MemoryBarriers::at(Warp &warp, uint64_t offset) {
   if (!block.shared.before(found->second.madeAt, found->second.maker, warp.index))
     throw Fault(FaultKind::Race, "warp " + std::to_string(warp.index) + " uses the memory barrier at byte " +
                                      std::to_string(offset) + ", which warp " + std::to_string(found->second.maker) +
-                                     " has initialized, and no barrier lies between");
+                                     " has initialized, without a barrier between");
   block.shared.use(Use::Atomic, offset, 8, warp.index);
   return found->second;
 }
@@ -123,7 +123,7 @@ uint64_t placeOf(Warp &warp, const Operand &operand, int lane) {
   return address;
 }
 
-// mbarrier.init [place], count
+// mbarrier.init [address], count
 void initialize(Warp &warp, const Instruction &instruction, uint32_t mask) {
   Lanes<uint32_t> count = warp.read<uint32_t>(instruction.operands[1]);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -139,8 +139,8 @@ void invalidate(Warp &warp, const Instruction &instruction, uint32_t mask) {
 
 enum Arrival : uint32_t { Plain, Expecting, ExpectOnly };
 
-// mbarrier.arrive state, [place](, count); mbarrier.arrive.expect_tx state, [place], bytes; mbarrier.expect_tx [place],
-// bytes. The state is not given: phases are waited for by parity.
+// mbarrier.arrive state, [address](, count); mbarrier.arrive.expect_tx state, [address], bytes; mbarrier.expect_tx
+// [address], bytes. The state is not returned: phases are waited for by parity.
 void arrive(Warp &warp, const Instruction &instruction, uint32_t mask) {
   size_t first = instruction.variant == ExpectOnly ? 0 : 1;
   Lanes<uint32_t> number;
@@ -158,7 +158,7 @@ void arrive(Warp &warp, const Instruction &instruction, uint32_t mask) {
   }
 }
 
-// mbarrier.test_wait.parity|try_wait.parity p, [place], parity(, time). The latter may wait or give up: it waits, and
+// mbarrier.test_wait.parity|try_wait.parity p, [address], parity(, time). The latter may wait or give up: it waits, and
 // now and then gives up, which a kernel has to expect. Lanes of a warp wait together.
 void wait(Warp &warp, const Instruction &instruction, uint32_t mask) {
   Lanes<uint32_t> parity = warp.read<uint32_t>(instruction.operands[2]);

@@ -1,5 +1,5 @@
-// PTX as data: what the parser makes and the executor reads. Names are resolved: registers and variables are numbers,
-// labels are places in the code.
+// PTX as data: output of the parser and input of the executor. Names are resolved: registers and variables are numbers,
+// labels are instruction indices.
 #pragma once
 
 #include "test/CudaStandIn/Ptx/Type.h"
@@ -52,7 +52,7 @@ struct Operand {
     SpecialRegister,
     Vector,  // elements: {a, b}; also the two destinations of "a|b", and the list of a call
     Address, // [reg + value], reg -1 for [value]
-    Label,   // value: a place in the code
+    Label,   // value: an instruction index
     Discard, // "_"
   };
   Kind kind = Discard;
@@ -62,11 +62,10 @@ struct Operand {
   int reg = -1;
   uint64_t value = 0;
   std::vector<Operand> elements;
-  std::string
-      symbol; // the variable or label whose address or place `value` holds; for messages and until it is resolved
+  std::string symbol; // variable or label that `value` resolves; for messages and until it is resolved
 };
 
-// What an instruction does to the order of execution.
+// Effect of an instruction on the order of execution.
 enum class Flow : uint8_t {
   Next,
   Branch, // to operand 0
@@ -82,12 +81,12 @@ using Execute = void (*)(Warp &warp, const Instruction &instruction, uint32_t ma
 
 struct Instruction {
   std::string opcode;                 // as written, with its modifiers
-  std::vector<std::string> modifiers; // what follows the name, split at dots
+  std::vector<std::string> modifiers; // modifiers after the name, split at dots
   std::vector<Operand> operands;
   int guard = -1; // register of the predicate
   bool guardNegated = false;
   int line = 0;
-  int architecture = 0;   // of the module: 80 for sm_80
+  int architecture = 0;   // architecture of the module: 80 for sm_80
   std::vector<int> scope; // where its labels are looked up; of no use afterwards
 
   // Set by decode(); what they mean is up to the family of the instruction.
@@ -119,10 +118,10 @@ struct Function {
   std::string name;
   std::vector<Variable> parameters; // addresses are offsets into the block of parameters
   int64_t parameterBytes = 0;
-  int64_t localBytes = 0;       // of each thread
+  int64_t localBytes = 0;       // bytes of each thread
   int64_t sharedBytes = 0;      // static
-  int64_t sharedAlignment = 16; // of the shared memory whose size the launch gives, which comes after the static
-  std::array<uint32_t, 3> requiredThreads{}, mostThreads{}; // zeros if not said
+  int64_t sharedAlignment = 16; // alignment of dynamic shared memory, which follows the static one
+  std::array<uint32_t, 3> requiredThreads{}, mostThreads{}; // zeros if not specified
   int registerCount = 0;
   std::vector<Instruction> code;
 };

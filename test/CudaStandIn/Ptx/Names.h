@@ -1,4 +1,4 @@
-// What names in the body of a function mean, by scope: registers, variables, labels.
+// Scoped names of a function: registers, variables, labels.
 #pragma once
 
 #include "test/CudaStandIn/Ptx/Module.h"
@@ -11,7 +11,7 @@ namespace ptx {
 // A special register by its name, "%tid.x".
 std::optional<Special> specialNamed(std::string_view name);
 
-// Scopes nest: braces inside a body open one, which inline assembly does for its own registers and labels.
+// Scopes nest: braces inside a function body open one, which inline assembly does for its registers and labels.
 class Names {
 public:
   Names() { open(); }

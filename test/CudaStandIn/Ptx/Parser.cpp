@@ -76,7 +76,7 @@ Variable Parser::variable(Space space) {
       aligned = true;
     } else if (word == ".v2" || word == ".v4" || word == ".v8") {
       vector = word[2] - '0';
-    } else if (word == ".ptr") { // of a parameter: what it points to; of no use here
+    } else if (word == ".ptr") { // attribute of a pointer parameter; not used here
       if (cursor.peek() == '.')
         for (word = cursor.word(true); word != ".align"; word = cursor.word(true))
           ;
@@ -86,7 +86,7 @@ Variable Parser::variable(Space space) {
     } else if (auto type = typeNamed(std::string_view(word).substr(1))) {
       element = *type;
     } else if (word != ".attribute") {
-      cursor.fail("'" + word + "' is no type of a variable");
+      cursor.fail("'" + word + "' is not a type of a variable");
     }
   }
   result.name = word;

@@ -24,7 +24,7 @@ private:
   void moduleVariable(Space space, bool isExternal);
   void placeShared(Variable &variable);
 
-  // Bodies.
+  // Function bodies.
   void body(Function &function);
   void statement(Function &function);
   bool bodyDirective(Function &function, const std::string &name);
@@ -40,9 +40,9 @@ private:
 
   Cursor cursor;
   std::unique_ptr<Module> module;
-  Names names; // of the function that is read; the module's shared variables outermost
+  Names names; // names of the current function; the module's shared variables outermost
   std::map<std::string, Variable> moduleNames;
-  int64_t sharedBytes = 0, sharedAlignment = 16; // of the module so far
+  int64_t sharedBytes = 0, sharedAlignment = 16; // shared memory of the module so far
 };
 
 } // namespace ptx

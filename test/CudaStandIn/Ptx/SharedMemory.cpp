@@ -60,7 +60,7 @@ void SharedMemory::checkBounds(uint64_t offset, int64_t bytes) const {
 }
 
 void SharedMemory::race(const char *what, uint64_t offset, int warp, int other) const {
-  std::string whom = other < mostWarps ? "warp " + std::to_string(other) + ", and no barrier lies between"
+  std::string whom = other < mostWarps ? "warp " + std::to_string(other) + ", without a barrier between"
                                        : "a bulk copy, and has not waited for its memory barrier";
   throw Fault(FaultKind::Race, "byte " + std::to_string(offset) + " of shared memory: warp " + std::to_string(warp) +
                                    " " + what + " " + whom);
@@ -81,7 +81,7 @@ std::byte *SharedMemory::use(Use use, uint64_t offset, int64_t bytes, int warp) 
     Shadow &at = shadow[byte];
     if (at.inFlight)
       throw Fault(FaultKind::Race, "byte " + std::to_string(byte) +
-                                       " of shared memory is used while an asynchronous copy into it is under way");
+                                       " of shared memory is used while an asynchronous copy into it is in flight");
     if (use != Use::Write && !at.initialized)
       throw Fault(FaultKind::Uninitialized,
                   "byte " + std::to_string(byte) + " of shared memory is read and was never written");
@@ -96,7 +96,7 @@ std::byte *SharedMemory::use(Use use, uint64_t offset, int64_t bytes, int warp) 
     }
     if (!productReads.empty() && productReads[byte / 16] > known[warp].clock[timeOfProducts])
       throw Fault(FaultKind::Race, "byte " + std::to_string(byte) + " of shared memory: warp " + std::to_string(warp) +
-                                       " writes over what a product in tensor memory reads, and has not waited for it");
+                                       " overwrites an operand of a tensor memory MMA that it has not waited for");
     for (uint32_t readers = at.readers; readers; readers &= readers - 1)
       if (int reader = __builtin_ctz(readers); !before(readClocks[byte / 2 * warps + reader], reader, warp))
         race("writes over what was read by", byte, warp, reader);

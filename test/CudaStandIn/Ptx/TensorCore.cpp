@@ -6,15 +6,15 @@
 namespace ptx {
 namespace {
 
-constexpr int factorBits = 10, sumBits = 23; // of fraction
-constexpr int zeroExponent = -126;           // of a factor or a sum that is zero
+constexpr int factorBits = 10, sumBits = 23; // bits of fraction
+constexpr int zeroExponent = -126;           // exponent of a factor or a sum that is zero
 constexpr uint32_t canonicalNaN = 0x7fffffff;
 
 struct Parts {
   int32_t significand, exponent;
 };
 
-// Of a finite number whose bits are a sign, an exponent, and `fraction` bits.
+// Splits a finite number whose bits are a sign, an exponent, and `fraction` bits.
 Parts takeApart(uint32_t magnitude, bool negative, int fraction, int bias) {
   auto field = int32_t(magnitude >> fraction);
   auto significand = int32_t(magnitude & ((1u << fraction) - 1));
@@ -59,7 +59,7 @@ void Factors::set(int k, Type type, uint32_t bits) {
   exponents[k] = parts.exponent;
 }
 
-// Up to Ada, products of depth 16 (8 of tf32) are two of half the depth, and there is one bit less.
+// Up to Ada, an MMA of depth 16 (8 of tf32) is two of half the depth, and there is one bit less.
 TensorCore::TensorCore(int architecture, Type type, int depth)
     : depth(depth), block(architecture >= 90 ? depth : std::min(depth, type == Type::TF32 ? 4 : 8)),
       fractionBits(architecture >= 90 ? 25 : 24) {}

@@ -1,7 +1,8 @@
-// How tensor cores add. Products are exact; they and the sum so far are aligned to the largest of their exponents, cut
-// off some bits behind it, and added exactly, so that their order makes no difference; the result is cut off to f32. As
-// published by Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores", arXiv 2511.10909,
-// who compared it with GPUs bit by bit. It is what hardware was found to do, not what the PTX ISA promises.
+// The summation of tensor cores. Products of factors are exact; they and the sum so far are aligned to the largest
+// exponent, truncated some bits below it, and added exactly, so that their order makes no difference; the result is
+// truncated to f32. As published by Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix
+// Cores", arXiv 2511.10909, who compared it with GPUs bit by bit. It models observed hardware behaviour, not promises
+// of the PTX ISA.
 #pragma once
 
 #include "test/CudaStandIn/Ptx/Type.h"
@@ -12,7 +13,7 @@ namespace ptx {
 struct Factors {
   static constexpr int most = 16;
   int32_t significands[most] = {}; // with the sign, in units of 2^-10; below 2
-  int32_t exponents[most] = {};    // those of denormal numbers are that of the smallest normal one
+  int32_t exponents[most] = {};    // denormal numbers have the exponent of the smallest normal one
   float values[most] = {};
   bool finite = true; // none is an infinity or a NaN
 
@@ -20,7 +21,7 @@ struct Factors {
   void set(int k, Type type, uint32_t bits);
 };
 
-// Of an architecture, for products of so many factors of a type.
+// Tensor core of an architecture, for MMAs of `depth` factors of a type.
 class TensorCore {
 public:
   // 80 for sm_80.
@@ -34,7 +35,7 @@ private:
 
   int depth;
   int block;        // factors that are added at once; blocks one after the other, each to the sum so far
-  int fractionBits; // behind the largest exponent
+  int fractionBits; // kept below the largest exponent
 };
 
 } // namespace ptx

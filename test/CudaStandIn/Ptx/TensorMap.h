@@ -13,11 +13,11 @@ struct TensorMap {
 
   uint32_t magic = expectedMagic;
   uint8_t rank = 0, elementBytes = 0;
-  uint8_t swizzle = 0; // 0 none, 3: 16-byte pieces of rows of 128 bytes
+  uint8_t swizzle = 0; // 0 none, 3: 16-byte units of rows of 128 bytes
   uint8_t unused = 0;
   uint64_t address = 0;                   // in global memory
   std::array<uint32_t, mostRank> sizes{}; // elements, the fastest dimension first
-  std::array<uint16_t, mostRank> box{};   // of one copy
+  std::array<uint16_t, mostRank> box{};   // elements of one copy
   uint16_t padding = 0;
   std::array<uint64_t, mostRank> strides{}; // bytes; of dimension 0 one element
 
@@ -25,7 +25,7 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) <= 128);
 
-// What is wrong with a map, as the driver's documentation says; null if nothing is.
+// First violation of the driver's rules in a map; null if it is valid.
 const char *faultOf(const TensorMap &map);
 
 } // namespace ptx

@@ -37,8 +37,8 @@ uint32_t TensorMemory::allocate(Warp &, uint32_t count) {
     }
     return uint32_t(first);
   }
-  throw Fault(FaultKind::Barrier, "nobody gives back the " + std::to_string(count) +
-                                      " columns of tensor memory that an allocation waits for");
+  throw Fault(FaultKind::Barrier,
+              "no warp frees the " + std::to_string(count) + " columns of tensor memory that an allocation waits for");
 }
 
 // The first column; all of one allocation.
@@ -65,7 +65,7 @@ void TensorMemory::release(Warp &warp, uint32_t address, uint32_t count) {
     ownerOf[size_t(column)] = 0;
 }
 
-// Its lanes are those of the warp's place in its warpgroup.
+// A warp reaches the 32 lanes that match its index in its warpgroup.
 int TensorMemory::quarterOf(const Warp &warp, uint32_t address) const {
   int quarter = warp.index % quarters;
   if (int(address >> 16) != quarter * lanes)
@@ -81,13 +81,13 @@ TensorMemory::View &TensorMemory::viewOf(const Warp &warp) {
   return views[size_t(warp.index)];
 }
 
-// What a warp does now comes after the last write.
+// Checks that this access of the warp is ordered after the last write.
 void TensorMemory::checkWritten(const Column &column, int number, const Warp &warp) {
   const VectorClock &told = viewOf(warp).told;
   if (column.writer < 0 || column.writer == warp.index)
     return;
   if (column.writer == byProduct && column.writeTime > told[timeOfProducts])
-    race("is used by warp " + std::to_string(warp.index) + ", which does not know that the product into it is done",
+    race("is used by warp " + std::to_string(warp.index) + ", which does not know that the MMA into it is done",
          number);
   if (column.writer != byProduct && column.writeTime > told[size_t(column.writer)])
     race("is used by warp " + std::to_string(warp.index) + ", and warp " + std::to_string(column.writer) +
@@ -100,10 +100,10 @@ void TensorMemory::checkUnread(const Column &column, int number, const Warp &war
   const VectorClock &told = viewOf(warp).told;
   if (column.productRead > told[timeOfProducts])
     race("is written by warp " + std::to_string(warp.index) +
-             ", which does not know that the product that reads it is done",
+             ", which does not know that the MMA that reads it is done",
          number % columns);
   for (size_t i = 0; i < column.reads.size(); ++i) {
-    auto reader = int(i) * quarters + number / columns; // of this quarter
+    auto reader = int(i) * quarters + number / columns; // readers of this quarter
     if (reader != warp.index && column.reads[i] > told[size_t(reader)])
       race("is written in the name of warp " + std::to_string(warp.index) + ", and warp " + std::to_string(reader) +
                " has read it; a tcgen05.wait::ld, a fence or a barrier between is missing",
@@ -111,7 +111,7 @@ void TensorMemory::checkUnread(const Column &column, int number, const Warp &war
   }
 }
 
-// Of the warp's own loads and stores, which are waited for by kind.
+// Checks the warp's own loads and stores, which are waited for by kind.
 void TensorMemory::checkDone(const View &view, int first, int count, bool storesAlone) const {
   for (const Access &access : view.accesses)
     if (!access.isDone && (access.isStore || !storesAlone) && first < access.first + access.count &&
@@ -119,7 +119,7 @@ void TensorMemory::checkDone(const View &view, int first, int count, bool stores
       race(access.isStore ? "is used before tcgen05.wait::st" : "is written before tcgen05.wait::ld", access.first);
 }
 
-// Nobody uses these columns any more.
+// Checks that no warp or MMA uses these columns any more.
 void TensorMemory::checkFree(Warp &warp, int first, int count) {
   for (int quarter = 0; quarter < quarters; ++quarter)
     for (int column = first; column < first + count; ++column) {
@@ -188,24 +188,24 @@ void TensorMemory::fenceAfter(Warp &warp) { viewOf(warp).told = block.shared.clo
 
 int TensorMemory::placeOfProduct(uint32_t address, int count) const {
   if (address >> 16)
-    throw Fault(FaultKind::Trap, "a product of 128 rows begins at lane " + std::to_string(address >> 16));
-  return checkRange(address, count, "a product");
+    throw Fault(FaultKind::Trap, "an MMA of 128 rows begins at lane " + std::to_string(address >> 16));
+  return checkRange(address, count, "an MMA");
 }
 
 void TensorMemory::begin(Warp &warp, int lane, Product product) {
   if (issuer.first >= 0 && issuer != std::pair(warp.index, lane))
-    throw Fault(FaultKind::Trap, "two threads of a block begin products, which is not executed here");
+    throw Fault(FaultKind::Trap, "two threads of a block issue MMAs, which is not executed here");
   issuer = {warp.index, lane};
   product.number = ++begun;
   uint32_t when = block.shared.timeOfPhase(product.number);
-  // Products are done in their order, so what an earlier one writes or reads is no matter.
+  // MMAs complete in order, so writes and reads of earlier ones are ordered.
   auto isOrdered = [&](const Column &column) { return column.writer == byProduct; };
   for (int quarter = 0; quarter < quarters; ++quarter) {
     for (int i = 0; product.left && i < productDepth / 2; ++i) {
       Column &column = of(quarter, *product.left + i);
       if (column.writer < 0)
         throw Fault(FaultKind::Uninitialized, "column " + std::to_string(*product.left + i) +
-                                                  " of tensor memory is read by a product and was never written");
+                                                  " of tensor memory is read by an MMA and was never written");
       if (!isOrdered(column))
         checkWritten(column, *product.left + i, warp);
       column.productRead = when;
@@ -213,8 +213,8 @@ void TensorMemory::begin(Warp &warp, int lane, Product product) {
     for (int number = product.sums; number < product.sums + product.columns; ++number) {
       Column &column = of(quarter, number);
       if (product.adds && column.writer < 0)
-        throw Fault(FaultKind::Uninitialized, "a product adds to column " + std::to_string(number) +
-                                                  " of tensor memory, which was never written");
+        throw Fault(FaultKind::Uninitialized,
+                    "an MMA adds to column " + std::to_string(number) + " of tensor memory, which was never written");
       if (!isOrdered(column))
         checkWritten(column, number, warp);
       uint32_t read = std::exchange(column.productRead, 0);
@@ -224,7 +224,7 @@ void TensorMemory::begin(Warp &warp, int lane, Product product) {
       column.writeTime = when;
     }
   }
-  // What it reads of shared memory has to be there, and to stay.
+  // Its operands in shared memory must have been written, and must not change.
   std::vector<uint16_t> elements(size_t(std::max(product.columns, rows)) * productDepth);
   auto bytesOf = [&](uint64_t place) {
     block.shared.useByProduct(place, 16, warp.index, product.number);
@@ -237,7 +237,7 @@ void TensorMemory::begin(Warp &warp, int lane, Product product) {
   queue.push_back({std::nullopt, product});
 }
 
-// Who has begun no products has none to wait for.
+// A thread that has issued no MMAs has none to wait for.
 void TensorMemory::commit(Warp &warp, int lane, uint64_t barrier) {
   block.memoryBarriers.forCopy(warp, barrier);
   Commit made{barrier, issuer == std::pair(warp.index, lane) ? begun : 0, {}};
@@ -289,10 +289,10 @@ void TensorMemory::execute(const Product &product) {
 
 void TensorMemory::checkEnd() const {
   if (!queue.empty())
-    throw Fault(FaultKind::Race, "the block has ended, and products in tensor memory are under way");
+    throw Fault(FaultKind::Race, "the block has exited while MMAs in tensor memory are in flight");
   for (int owner : ownerOf)
     if (owner)
-      throw Fault(FaultKind::Trap, "the block has ended, and has not given back its tensor memory");
+      throw Fault(FaultKind::Trap, "the block has exited without freeing its tensor memory");
   for (const View &view : views)
     for (const Access &access : view.accesses)
       if (!access.isDone)

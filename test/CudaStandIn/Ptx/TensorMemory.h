@@ -1,12 +1,11 @@
-// The tensor memory of a block (tcgen05, sm_100a): 128 lanes of 512 columns of 32 bits, which are allocated, and what
-// was done to each column of the 32 lanes that a warp reaches: who wrote it and when, who read it since.
+// The tensor memory of a block (tcgen05, sm_100a): 128 lanes of 512 columns of 32 bits, which are allocated, and the
+// last accesses to each column of the 32 lanes that a warp reaches: the writer and its time, the readers since.
 //
-// Products run one after the other, as late as the program allows or at any time before: each is done when nobody can
-// go on without it, or earlier by chance. Their number is a time of vector clocks (SharedMemory.h): who has waited for
-// a memory barrier that a `tcgen05.commit` behind a product counts for knows that it is done. Loads and stores of warps
-// are done when they are waited for, and known to others when a `tcgen05.fence::before_thread_sync` follows and lies
-// before what tells the others, whose `tcgen05.fence::after_thread_sync` must come before they use what they were told
-// of.
+// MMAs execute in order, as late as the program allows or at a random time before: each completes when no warp can make
+// progress without it. Their number is a time of vector clocks (SharedMemory.h): a warp that has waited for a memory
+// barrier that a `tcgen05.commit` after an MMA counts for knows that it is done. Loads and stores of warps are done
+// when they are waited for, and known to others when a `tcgen05.fence::before_thread_sync` follows and precedes the
+// synchronization, whose receivers must execute `tcgen05.fence::after_thread_sync` before they use the data.
 #pragma once
 
 #include "test/CudaStandIn/Ptx/SharedMemory.h"
@@ -24,7 +23,8 @@ struct Instruction;
 
 class TensorMemory {
 public:
-  static constexpr int rows = 128, columns = 512, quarters = 4; // of 32 lanes, each for one warp of a warpgroup
+  static constexpr int rows = 128, columns = 512,
+                       quarters = 4; // quarters have 32 lanes, each for one warp of a warpgroup
 
   explicit TensorMemory(Block &block) : block(block) {}
 
@@ -42,7 +42,7 @@ public:
   void fenceAfter(Warp &warp);
   uint32_t &at(int column, int row) { return words[size_t(column) * rows + size_t(row)]; }
 
-  // ---- Products ----
+  // ---- MMAs ----
   struct Product {
     int sums, columns;                    // columns of the result, from `sums` on
     std::optional<int> left;              // column of the left operand, if it is here
@@ -50,13 +50,13 @@ public:
     bool leftAlongRows = false, rightAlongRows = false, adds = false, isHalf = false;
     uint64_t number = 0; // from 1
   };
-  // The first of so many columns of all lanes.
+  // The first of `count` columns of all lanes.
   int placeOfProduct(uint32_t address, int count) const;
   // In the name of a thread.
   void begin(Warp &warp, int lane, Product product);
   void commit(Warp &warp, int lane, uint64_t barrier);
   bool isBusy() const { return !queue.empty(); }
-  // The first that is under way is done.
+  // Completes the first MMA that is in flight.
   void advance();
   void checkEnd() const;
 
@@ -64,7 +64,7 @@ private:
   static constexpr uint32_t never = ~0u;
   static constexpr int byProduct = 255;
   struct Column {
-    int writer = -1; // warp, or byProduct; -1: nobody has written it
+    int writer = -1; // warp, or byProduct; -1: never written
     uint32_t writeTime = 0, productRead = 0;
     std::array<uint32_t, 8> reads{}; // by each of the warps that reach it
   };
@@ -77,10 +77,10 @@ private:
     Knowledge known;
   };
   struct Waiting {
-    std::optional<Commit> commit; // else it is a product
+    std::optional<Commit> commit; // else it is an MMA
     Product product;
   };
-  // What a warp knows of what others did here.
+  // A warp's knowledge of the accesses of others.
   struct View {
     VectorClock told{};
     std::vector<Access> accesses; // since its last fence

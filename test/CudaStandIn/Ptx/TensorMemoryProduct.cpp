@@ -1,6 +1,6 @@
-// tcgen05: instructions of tensor memory (TensorMemory.h). Executed are those of one block (cta_group::1): allocation,
-// products of 128 rows of f16 or bf16 with sums in f32, with the left operand in shared or in tensor memory, commits,
-// and loads and stores of 32 lanes of 32 bits.
+// tcgen05: instructions of tensor memory (TensorMemory.h). Only forms of one block (cta_group::1) are executed:
+// allocation, MMAs of 128 rows of f16 or bf16 with sums in f32, with the left operand in shared or in tensor memory,
+// commits, and loads and stores of 32 lanes of 32 bits.
 #include "test/CudaStandIn/Ptx/Access.h"
 
 namespace ptx {
@@ -11,11 +11,11 @@ uint64_t sharedPlace(Warp &warp, const Operand &operand, int lane) {
   return (address & windowMask) == sharedWindow ? address - sharedWindow : address;
 }
 
-// The same in all lanes.
+// The value, which must be equal in all lanes.
 template <class T> T same(const Lanes<T> &values) {
   for (T value : values)
     if (value != values[0])
-      throw Fault(FaultKind::Divergence, "lanes of a warp name different places or sizes of tensor memory");
+      throw Fault(FaultKind::Divergence, "lanes of a warp name different addresses or sizes of tensor memory");
   return values[0];
 }
 uint32_t sameAddress(Warp &warp, const Operand &operand) {
@@ -25,7 +25,7 @@ uint32_t sameAddress(Warp &warp, const Operand &operand) {
   return same(addresses);
 }
 
-// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [place], columns
+// tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], columns
 void allocate(Warp &warp, const Instruction &instruction, uint32_t) {
   Lanes<uint32_t> count = warp.read<uint32_t>(instruction.operands[1]);
   uint32_t address = warp.block.tensorMemory.allocate(warp, same(count));
@@ -46,9 +46,9 @@ TensorMemory::Product productOf(uint32_t bits) {
   bool isPlain = !field(0, 4) && !field(6, 1) && !field(13, 2) && !field(23, 1) && !field(29, 3);
   int left = field(7, 3), right = field(10, 3), columns = 8 * field(17, 6), rows = 16 * field(24, 5);
   if (!isPlain || field(4, 2) != 1 || left != right || left > 1)
-    throw Fault(FaultKind::Trap, "a product that is sparse, negative, or of other types than f32 from f16 or bf16");
+    throw Fault(FaultKind::Trap, "an MMA that is sparse, negative, or of other types than f32 from f16 or bf16");
   if (rows != TensorMemory::rows || columns % 16 || columns < 16 || columns > 256)
-    throw Fault(FaultKind::Trap, "a product of " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+    throw Fault(FaultKind::Trap, "an MMA of " + std::to_string(rows) + " rows and " + std::to_string(columns) +
                                      " columns is not executed here");
   TensorMemory::Product product{0, columns, std::nullopt};
   product.isHalf = left == 0;
@@ -88,7 +88,7 @@ void commit(Warp &warp, const Instruction &instruction, uint32_t mask) {
   }
 }
 
-// tcgen05.ld.sync.aligned.32x32b.xN.b32 {...}, [place]; tcgen05.st.sync.aligned.32x32b.xN.b32 [place], {...}
+// tcgen05.ld.sync.aligned.32x32b.xN.b32 {...}, [address]; tcgen05.st.sync.aligned.32x32b.xN.b32 [address], {...}
 void load(Warp &warp, const Instruction &instruction, uint32_t) {
   const Operand &registers = instruction.operands[0];
   const uint32_t *words =
@@ -155,7 +155,7 @@ bool decodeTensorMemory(Instruction &instruction) {
            isAddress(instruction, 0);
   if (!instruction.has("sync") || !instruction.has("aligned"))
     return false;
-  instruction.flow = Flow::Converge; // of all lanes
+  instruction.flow = Flow::Converge; // converges all lanes
   if (is("alloc", &allocate, 2))
     return ofOneBlock && isAddress(instruction, 0);
   if (is("dealloc", &release, 2) || is("relinquish_alloc_permit", &relinquish, 0))

@@ -42,7 +42,7 @@ uint16_t encode(double value, Format format, bool towardsZero) {
   if (magnitude == 0)
     return sign;
   int exponent = std::max(std::ilogb(magnitude), format.least());
-  // In units of the last place: at most 2^(fraction + 1), exact before it is rounded.
+  // In ulp: at most 2^(fraction + 1), exact before it is rounded.
   double units = std::ldexp(magnitude, format.fraction - exponent);
   double whole = towardsZero ? std::trunc(units) : std::nearbyint(units);
   // Adding the fraction to the exponent's field carries where rounding reached the next power of two.

@@ -1,4 +1,4 @@
-// What is done to memory.
+// Kinds of memory accesses.
 #pragma once
 
 #include <cstdint>

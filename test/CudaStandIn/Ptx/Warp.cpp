@@ -17,7 +17,7 @@ Warp::Warp(Block &block, int index, int threads)
 
 void Warp::begin(const Product &product) {
   const std::vector<Operand> &operands = product.instruction->operands;
-  // Sums may be those of an earlier product, which is done before; left operands may be read by several.
+  // Sums may belong to an earlier MMA, which completes before; left operands may be read by several.
   for (const Operand &element : operands[0].elements) {
     if (readByProducts[element.reg])
       checkNotUnderWay(element);
@@ -48,7 +48,7 @@ void Warp::finishProducts(size_t left) {
 
 void Warp::checkNotUnderWay(const Operand &operand) const {
   if (operand.reg >= 0 && (summedByProducts[operand.reg] || readByProducts[operand.reg]))
-    throw Fault(FaultKind::Race, "a register of a product under way is used before wgmma.wait_group");
+    throw Fault(FaultKind::Race, "a register of an MMA in flight is used before wgmma.wait_group");
   for (const Operand &element : operand.elements)
     checkNotUnderWay(element);
 }
@@ -82,9 +82,9 @@ void Warp::fenceRegisters() {
 void Warp::checkFenced(const Operand &operand) const {
   for (const Operand &element : operand.elements) {
     if (element.kind != Operand::Register)
-      throw Fault(FaultKind::Trap, "a product with operands that are no registers");
+      throw Fault(FaultKind::Trap, "an MMA with operands that are not registers");
     if (!everFenced || isUnfenced[element.reg])
-      throw Fault(FaultKind::Race, "a register of a product was written, and no wgmma.fence.sync.aligned lies between");
+      throw Fault(FaultKind::Race, "a register of an MMA was written, without a wgmma.fence.sync.aligned between");
   }
 }
 
@@ -127,7 +127,7 @@ void Warp::stuck() const {
   throw Fault(FaultKind::Divergence, "lanes wait for each other in instructions of a whole warp: " + text);
 }
 
-// True if all lanes that have to execute the instruction together are there; those that waited here join the group.
+// True if all lanes that have to execute the instruction together have arrived; those that waited here join the group.
 bool Warp::gather(Group &group, const Instruction &instruction) {
   for (uint32_t rest = held & live; rest; rest &= rest - 1)
     if (int lane = __builtin_ctz(rest); places[lane] == group.place)
@@ -144,7 +144,7 @@ bool Warp::gather(Group &group, const Instruction &instruction) {
         throw Fault(FaultKind::Divergence, "lane " + std::to_string(lane) + " executes it and is not in its mask");
     }
     if (wanted & ~live)
-      throw Fault(FaultKind::Divergence, "its mask names a lane that has ended");
+      throw Fault(FaultKind::Divergence, "its mask names a lane that has exited");
   }
   if ((group.mask & wanted) == wanted) {
     if (wanted & ~guarded(instruction, group.mask))
@@ -241,7 +241,7 @@ Warp::State Warp::run(int64_t limit) {
       stuck();
     Group group = pick();
     for (bool together = true; together && limit > 0; --limit) {
-      if (group.place >= int(code.size())) { // the end of the body is a return
+      if (group.place >= int(code.size())) { // the end of the code is a return
         live &= ~group.mask;
         group.mask = 0;
         break;

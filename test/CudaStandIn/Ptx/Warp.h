@@ -1,6 +1,6 @@
-// 32 threads that execute together where they are at the same place. Lanes that diverged execute from the smallest
-// place in the code on, which lets them meet again; instructions of a whole warp wait until the lanes they name have
-// come.
+// 32 threads that execute together where they are at the same instruction. Lanes that diverged execute from the
+// smallest instruction index on, which lets them reconverge; instructions of a whole warp wait until all lanes that
+// they name have arrived.
 #pragma once
 
 #include "test/CudaStandIn/Ptx/Module.h"
@@ -20,13 +20,13 @@ public:
   Warp(Block &block, int index, int threads);
 
   enum class State { Running, AtBarrier, Done };
-  // Executes at most so many instructions.
+  // Executes at most `limit` instructions.
   State run(int64_t limit);
 
   Block &block;
   const int index;
   State state = State::Running;
-  uint32_t live; // lanes that have not ended
+  uint32_t live; // lanes that have not exited
 
   // The value of an operand in each lane, as T: the low bits of a register, or an immediate.
   template <class T> Lanes<T> read(const Operand &operand) const;
@@ -34,7 +34,7 @@ public:
   uint64_t &at(int reg, int lane) { return registers[reg][lane]; }
   void noteWrite(int reg) { isUnfenced[reg] = 1; } // by at(), not by write()
   uint64_t special(Special special, int lane) const;
-  // Of an operand in brackets.
+  // Address of an operand in brackets.
   uint64_t address(const Operand &operand, int lane) const {
     return operand.value + (operand.reg < 0 ? 0 : registers[operand.reg][lane]);
   }
@@ -42,11 +42,11 @@ public:
   // Asynchronous copies of each lane, in groups; the last group is open.
   struct Copy {
     uint64_t to, from;
-    int bytes, source; // of `bytes` the first `source` are copied, the others become zero
+    int bytes, source; // the first `source` of `bytes` are copied, the others become zero
   };
   std::array<std::deque<std::vector<Copy>>, lanes> copies;
 
-  // Products of its warpgroup that are under way (WarpgroupProduct.cpp), in groups; the last group is open.
+  // MMAs of its warpgroup in flight (WarpgroupProduct.cpp), in groups; the last group is open.
   struct Product {
     const Instruction *instruction;
     uint64_t a, b; // descriptors; a where A is in shared memory
@@ -55,9 +55,9 @@ public:
   };
   void begin(const Product &product);
   void commitProducts() { products.emplace_back(); }
-  // Until so many of the closed groups are left.
+  // Completes MMAs until `left` of the closed groups are in flight.
   void finishProducts(size_t left);
-  // wgmma.fence: what was written to registers before is seen by products after it.
+  // wgmma.fence: later MMAs see earlier writes to registers.
   void fenceRegisters();
   void checkFenced(const Operand &registers) const;
   int registerLimit = 0; // that setmaxnreg changes
@@ -80,7 +80,7 @@ private:
   struct Group {
     uint32_t mask = 0;
     int place = 0;
-    int others = 0; // the smallest place of lanes that are not in it
+    int others = 0; // smallest instruction index of lanes outside the group
   };
   Group pick() const;
   bool gather(Group &group, const Instruction &instruction);
@@ -94,14 +94,14 @@ private:
   [[noreturn]] void stuck() const;
 
   std::vector<Lanes<uint64_t>> registers;
-  Lanes<int> places{}; // of lanes that are not in the group that runs
+  Lanes<int> places{}; // instruction indices of lanes outside the running group
   uint32_t held = 0;   // lanes that wait for others of their warp
   std::vector<std::byte> localMemory;
   bool again = false; // the instruction is not done
   std::deque<std::vector<Product>> products;
   int productsUnderWay = 0;
   std::vector<uint8_t> isUnfenced; // registers that were written since the last wgmma.fence
-  // Of registers: how many products under way have them as sums, and in the left operand.
+  // For each register: the number of MMAs in flight that have it as a sum, and as a left operand.
   std::vector<uint16_t> summedByProducts, readByProducts;
   std::vector<int> loading;
   std::vector<uint8_t> isLoading;

@@ -1,7 +1,7 @@
-// wgmma: products of the four warps of a warpgroup, whose operands are in shared memory or (A) in registers. They run
-// beside the instructions that follow, and are done here as late as the program allows: when a warp waits for them.
-// Until then neither their registers nor their shared memory may be changed, and results may not be read. Each warp
-// does its own 16 of the 64 rows; that all four execute the same products is checked at the end of the block.
+// wgmma: MMAs of the four warps of a warpgroup, whose operands are in shared memory or (A) in registers. They are
+// asynchronous, and are executed here as late as the program allows: when a warp waits for them. Until then neither
+// their registers nor their shared memory may be changed, and results may not be read. Each warp computes its own 16 of
+// the 64 rows; the end of the block checks that all four execute the same MMAs.
 #include "test/CudaStandIn/Ptx/Access.h"
 #include "test/CudaStandIn/Ptx/MatrixDescriptor.h"
 #include "test/CudaStandIn/Ptx/TensorCore.h"
@@ -17,8 +17,8 @@ void readMatrix(Warp &warp, uint64_t bits, int first, int count, bool alongRows,
                   [&](uint64_t place) { return warp.block.shared.useAsync(place, 16, warp.index); });
 }
 
-// Operands in their places: with A in registers {d}, {a}, b, p, scale a, scale b, trans b; else {d}, a, b, p, scale a,
-// scale b, trans a, trans b.
+// Operand order: with A in registers {d}, {a}, b, p, scale a, scale b, trans b; else {d}, a, b, p, scale a, scale b,
+// trans a, trans b.
 struct Form {
   bool fromRegisters, alongRowsA, alongRowsB;
   int columns;
@@ -50,7 +50,7 @@ void readLeft(Warp &warp, const Warp::Product &product, const Form &form, Factor
   }
 }
 
-// What it reads of shared memory may be read now. Asked when it is begun, and again as it is done: what is written
+// Checks that its operands in shared memory may be read now, when the MMA starts and again when it completes: a write
 // between the two is a race.
 void checkOperands(Warp &warp, const Warp::Product &product, const Form &form) {
   std::vector<uint16_t> elements(size_t(std::max(form.columns, 16)) * depth);
@@ -137,7 +137,7 @@ void setRegisters(Warp &warp, const Instruction &instruction, uint32_t) {
 bool decodeWarpgroup(Instruction &instruction) {
   if (!instruction.has("sync") || !instruction.has("aligned"))
     return false;
-  instruction.flow = Flow::Converge; // of all lanes
+  instruction.flow = Flow::Converge; // converges all lanes
   if (instruction.name() == "setmaxnreg") {
     instruction.execute = &setRegisters;
     return (instruction.has("inc") || instruction.has("dec")) && hasOperands(instruction, 1) &&

@@ -1,7 +1,7 @@
-"""What warp_kernels.py and warpgroup_kernels.py share: kernels in C, compiled to PTX by Clang, executed by ppc-ptx.
+"""Shared by warp_kernels.py and warpgroup_kernels.py: kernels in C, compiled to PTX by Clang, executed by ppc-ptx.
 
 Kernels that are right must give what is computed for them, for several orders of warps and blocks; those that are wrong,
-whose names begin with a kind of mistake, must be reported with that kind.
+whose names begin with a kind of fault, must be reported with that kind.
 """
 import argparse
 import os
@@ -47,7 +47,7 @@ class Runner:
             return file.read()
 
     def names(self):
-        """Of the kernels that there are."""
+        """Names of all kernels of the file."""
         listed = subprocess.run([self.program, self.ptx], capture_output=True, text=True, check=True).stdout
         return [line.split(" ")[0] for line in listed.split("\n") if line]
 
@@ -79,5 +79,5 @@ def main(description, source, target, right, wrong, kinds):
                 if not any(f": {wanted}: " in text for wanted in kinds[kind]):
                     failed += 1
                     print(f"{name}, seed {seed}: reported {text.strip()}")
-    print(f"{done} runs right, {reported} mistakes reported, {failed} failed")
+    print(f"{done} runs right, {reported} faults reported, {failed} failed")
     sys.exit(failed > 0 or reported == 0)

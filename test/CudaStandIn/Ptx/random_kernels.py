@@ -147,7 +147,7 @@ class Kernel:
 
 
 def execute(kernel, statements, folder, runner):
-    """What both give; None where the text does not compile (a declaration was taken out)."""
+    """Results of both; None if the text does not compile (a declaration was taken out)."""
     source, ptx, native = (os.path.join(folder, name) for name in ("kernel.c", "kernel.ptx", "kernel.so"))
     with open(source, "w") as file:
         file.write(kernel.text(statements))

@@ -3,9 +3,9 @@
 
 usage: tensor_cores.py --runner PPC_PTX [--count N] [--seed N]
 
-The rules are those of Xie et al., "MMA-Sim" (arXiv 2511.10909): products and the sum so far are aligned to the largest exponent, cut off
-24 bits behind it up to Ada, where a product of full depth is two halves one after the other, or 25 bits behind it since Hopper, in one; the
-sum is cut off to f32. First sums by hand, in which that gives something else than rounding would, then drawn ones against the rules in exact
+The rules are those of Xie et al., "MMA-Sim" (arXiv 2511.10909): factor products and the sum so far are aligned to the largest exponent, truncated
+24 bits below it up to Ada, where an MMA of full depth is two halves one after the other, or 25 bits below it since Hopper, in one; the
+sum is truncated to f32. First sums by hand, whose results differ from rounding, then random ones against the rules in exact
 fractions.
 """
 import argparse
@@ -68,7 +68,7 @@ def encode(value, kind):
 
 
 class Machine:
-    """One product on the stand-in."""
+    """One MMA on the PTX emulator."""
 
     def __init__(self, runner, folder):
         self.runner, self.folder = runner, folder
@@ -153,15 +153,17 @@ def by_hand():
     for kind in ("bf16", "f16", "tf32"):
         half = 4 if kind == "tf32" else 8
         cases += [
-            # 2^-24 twice is one last place of 1; one by one each would be rounded away.
+            # 2^-24 twice is one ulp of 1; added one by one each would be rounded away.
             (kind, [(0, tiny, tiny), (1, tiny, tiny)], one, 1 + 2.0**-23, 1 + 2.0**-23),
-            # 2^-25 four times: cut off up to Ada; kept since Hopper, and together a last place.
+            # 2^-25 four times: truncated up to Ada; kept since Hopper, where together they are one ulp.
             (kind, [(k, tiny / 2, tiny) for k in range(4)], one, one, 1 + 2.0**-23),
-            # Three times 2^-24 is one and a half of a last place: rounding to even would give two.
+            # Three times 2^-24 is one and a half ulp: rounding to even would give two.
             (kind, [(k, tiny, tiny) for k in range(3)], one, 1 + 2.0**-23, 1 + 2.0**-23),
-            # Negative: -2^-25 is cut off towards zero up to Ada; since Hopper the sum lies below 1 and is cut off to the number before 1.
+            # Negative: -2^-25 is truncated towards zero up to Ada; since Hopper the sum is below 1 and truncated to the
+            # number before 1.
             (kind, [(0, -tiny / 2, tiny)], one, one, 1 - 2.0**-24),
-            # 1 - 1 + 2^-30: the small one is lost wherever it stands beside a 1. Up to Ada the second half sees only what the first has left.
+            # 1 - 1 + 2^-30: the small one is lost wherever it is added to a 1. Up to Ada the second half sees only the
+            # sum of the first.
             (kind, [(0, one, one), (1, -one, one), (half, 2.0**-14, 2.0**-14 * 0.25)], 0.0, 2.0**-30, 0.0),
             (kind, [(0, 2.0**-14, 2.0**-14 * 0.25), (half, one, one), (half + 1, -one, one)], 0.0, 0.0, 0.0),
         ]
@@ -183,7 +185,7 @@ def random_factor(random, kind):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runner", required=True)
-    parser.add_argument("--count", type=int, default=20, help="drawn products, taken over shapes and targets in turn")
+    parser.add_argument("--count", type=int, default=20, help="random MMAs, spread over shapes and targets in turn")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     options = parser.parse_args()
     print(f"seed {options.seed}")
@@ -226,7 +228,7 @@ def main():
                         differ += 1
                         print(f"{target} {kind} k{depth}, element {row}, {column}: {d[row][column]:08x}, in another order {again[row][column]:08x}, "
                               f"by the rules {expected:08x}")
-    print(f"{checked} sums by hand and {drawn} drawn ones are as published, {differ} differ")
+    print(f"{checked} sums by hand and {drawn} random ones are as published, {differ} differ")
     return 1 if differ else 0
 
 

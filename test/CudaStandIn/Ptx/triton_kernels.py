@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes kernels that Triton compiled on the stand-in, and compares them with numpy: nothing of its PTX was in view when
+"""Executes kernels that Triton compiled on the stand-in, and compares them with numpy: none of its PTX was in view when
 the stand-in was written.
 
 usage: triton_kernels.py --runner PPC_PTX [--environment DIR] [--arch 80] [--only NAME]

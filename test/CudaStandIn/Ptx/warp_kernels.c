@@ -1,5 +1,5 @@
-// Kernels in which threads work together, for warp_kernels.py. What they should give is computed there. The second half is
-// wrong on purpose: each has one mistake that has to be reported.
+// Kernels in which threads work together, for warp_kernels.py, which computes the expected results. The second half is
+// wrong on purpose: each kernel has one fault that has to be reported.
 typedef unsigned u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
@@ -114,7 +114,7 @@ KERNEL halves(GLOBAL u32 *out) {
   out[THREAD] = (u32)tile[127 - THREAD] + 1000 * any;
 }
 
-// ---- with mistakes ----
+// ---- with faults ----
 KERNEL race_no_barrier(GLOBAL float *out) {
   tile[THREAD] = THREAD;
   out[THREAD] = tile[(THREAD + 32) % SIZE];

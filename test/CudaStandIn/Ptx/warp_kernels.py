@@ -14,7 +14,7 @@ from compiled_kernels import bfloat, pack
 
 MASK = 0xFFFFFFFF
 # The name of a wrong kernel begins with one of these.
-# A race may be seen as a read of what nobody has written yet.
+# A race may be seen as a read of bytes that were never written.
 KINDS = {"race": ["race", "uninitialized memory"], "uninitialized": ["uninitialized memory"], "bounds": ["out of bounds"], "misaligned": ["misaligned address"],
          "divergent": ["divergence", "barrier"], "barrier": ["barrier"], "trap": ["trap"], "hang": ["hang"]}
 

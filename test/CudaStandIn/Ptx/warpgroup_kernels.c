@@ -1,5 +1,5 @@
-// Kernels of warpgroups (sm_90a), for warpgroup_kernels.py: bulk copies, memory barriers, products of four warps. What they
-// should give is computed there. The second half is wrong on purpose: each has one mistake that has to be reported.
+// Kernels of warpgroups (sm_90a), for warpgroup_kernels.py, which computes the expected results: bulk copies, memory
+// barriers, MMAs of four warps. The second half is wrong on purpose: each kernel has one fault that has to be reported.
 typedef unsigned u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
@@ -10,7 +10,7 @@ typedef unsigned short u16;
 #define BARRIER asm volatile("bar.sync 0;" ::: "memory")
 #define ADDRESS(p) ((u32)(u64)(__attribute__((address_space(3))) void *)(p))
 
-// Tiles of 64 rows of 64 elements, whose 16-byte pieces are swizzled; a pair lies side by side.
+// Tiles of 64 rows of 64 elements, whose 16-byte units are swizzled; a pair is contiguous.
 static SHARED __attribute__((aligned(1024))) u16 tileA[64 * 64], tileB[2 * 64 * 64];
 static SHARED u64 full[2], empty[2];
 
@@ -65,7 +65,7 @@ static void write(GLOBAL float *out, float *d) {
   for (u32 i = 0; i < 8; ++i)
     out[(row + i / 2 % 2 * 8) * 16 + i / 4 * 8 + lane % 4 * 2 + i % 2] = d[i];
 }
-static float zero(GLOBAL float *out) { return out[0]; } // of a buffer of zeros: known to nobody before
+static float zero(GLOBAL float *out) { return out[0]; } // zero from memory, which the compiler cannot know
 
 // out = x[64 x 64] y[16 x 64]', both with K along rows, by tensor copies.
 KERNEL product(GLOBAL const void *x, GLOBAL const void *y, GLOBAL const void *mapX, GLOBAL const void *mapY, GLOBAL float *out) {
@@ -130,7 +130,7 @@ KERNEL product_registers(GLOBAL const u16 *x, GLOBAL const u16 *y, GLOBAL float 
   write(out, d);
 }
 
-// 8 pieces of 256 bytes go round two buffers: one warp copies, the others add up what is there.
+// 8 blocks of 256 bytes rotate through two buffers: one warp copies, the others add up the arrived data.
 static void ring(GLOBAL const float *in, GLOBAL float *out, u32 releaseEarly, u32 parityOff) {
   start(96);
   float sum = 0;
@@ -164,7 +164,7 @@ KERNEL registers(GLOBAL float *out) {
   out[THREAD] = THREAD;
 }
 
-// ---- with mistakes ----
+// ---- with faults ----
 KERNEL race_copy_not_waited(GLOBAL const void *x, GLOBAL const void *y, GLOBAL const void *mapX, GLOBAL const void *mapY, GLOBAL float *out) {
   start(1);
   if (THREAD == 0) {
@@ -354,5 +354,5 @@ KERNEL barrier_registers(GLOBAL const void *x, GLOBAL const void *y, GLOBAL cons
   asm volatile("setmaxnreg.inc.sync.aligned.u32 24;");
   bothTiles(mapX, mapY);
   if (THREAD == 0)
-    wait(empty, 0); // nobody arrives
+    wait(empty, 0); // no thread arrives
 }

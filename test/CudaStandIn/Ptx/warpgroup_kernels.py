@@ -11,8 +11,8 @@ import random
 import compiled_kernels
 from compiled_kernels import bfloat, pack
 
-# The name of a wrong kernel begins with one of these. What is too early may be seen as a race, or as a barrier that is not
-# there; what goes wrong in some orders alone is tried in more of them.
+# The name of a wrong kernel begins with one of these. An access that is too early may be seen as a race, or as a
+# barrier that is not initialized; faults that show only in some orders are tried with more seeds.
 KINDS = {"race": ["race", "uninitialized memory"], "either": ["race", "barrier", "uninitialized memory"], "sometimes": ["race", "uninitialized memory"], "bounds": ["out of bounds"], "misaligned": ["misaligned address"], "divergent": ["divergence"],
          "barrier": ["barrier"], "trap": ["trap"]}
 
