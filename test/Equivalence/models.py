@@ -323,7 +323,7 @@ def main():
     for first in range(0, len(cases), GROUP):
         group = cases[first:first + GROUP]
         for case, outcome in zip(group, outcomes(arguments.build, group, arguments.mutants)):
-            noticed = re.match(r"equal, (\d+) of (\d+) mistakes noticed$", outcome)
+            noticed = re.match(r"equal, (\d+) of (\d+) mutations noticed$", outcome)
             mutants = [a + int(b) for a, b in zip(mutants, noticed.groups())] if noticed else mutants
             isRight = outcome == "equal" or bool(noticed) or (outcome.startswith("refused: ") and not arguments.replay)
             counts["proved" if noticed or outcome == "equal" else outcome.partition(":")[0]] += 1
@@ -332,7 +332,7 @@ def main():
                 print(f"FAILED {case['name']}: {outcome}", flush=True)
                 if arguments.keep:
                     keep(arguments.keep, case)
-    said = f", {mutants[0]} of {mutants[1]} mistakes noticed" if arguments.mutants else ""
+    said = f", {mutants[0]} of {mutants[1]} mutations noticed" if arguments.mutants else ""
     print(f"{counts['proved']} layouts are right and proved, {counts['refused']} refused, {failed} failed{said}")
     sys.exit(1 if failed or not counts["proved"] else 0)
 

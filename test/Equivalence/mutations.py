@@ -17,7 +17,7 @@ import time
 
 import plans
 
-SUMMARY = re.compile(r"(\d+) mistakes changed numbers, (\d+) of them noticed; (\d+) did not run, (\d+) of them noticed; "
+SUMMARY = re.compile(r"(\d+) mutations changed numbers, (\d+) of them noticed; (\d+) did not run, (\d+) of them noticed; "
                      r"(\d+) changed nothing, (\d+) of them refused")
 
 

@@ -1,4 +1,4 @@
-// Layouts of drawn cases.
+// Layouts of random cases.
 #include "CaseLayout.h"
 #include "StepResults.h"
 #include "dialects/ppc/Ppc.h"

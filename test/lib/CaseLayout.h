@@ -1,4 +1,4 @@
-// A layout of a drawn case: as JSON, and what becomes of a model under it up to the end of the partition.
+// A layout of a random case: its JSON form, and the compilation of a model under it up to the end of the partition.
 #ifndef PPC_TEST_LIB_CASELAYOUT_H
 #define PPC_TEST_LIB_CASELAYOUT_H
 
@@ -13,16 +13,16 @@ namespace mlir::ppc::test {
 struct CaseLayout {
   MakePlanPassOptions plan;
   bool overlap = false, rotate = false;
-  int64_t pieces = 0; ///< of products beside their collectives, where `overlap`
+  int64_t pieces = 0; ///< chunks per matmul and collective, with `overlap`
 };
 
-/// Of {"dp": 2, "schedule": "1f1b", "sp": true, ...}, words as the options of ppc-compile; what is absent is 1, 0 or
+/// Reads {"dp": 2, "schedule": "1f1b", "sp": true, ...} with the option words of ppc-compile; absent keys are 1, 0 or
 /// none.
 CaseLayout readLayout(const llvm::json::Object &layout);
 
-/// Plans, differentiates, cuts and proves the imported `module`; `logical` becomes its training step before it was cut.
-/// "", "refused: ..." where the layout does not fit the model, or "failed: PHASE: ...". With `unproved` a program that
-/// the proof refuses is partitioned all the same, and `unproved` becomes the reason.
+/// Plans, differentiates, partitions and proves the imported `module`; `logical` becomes its training step before the
+/// partition. Returns "", "refused: ..." if the layout does not fit the model, or "failed: PHASE: ...". With `unproved`
+/// a program that the proof refuses is partitioned anyway, and `unproved` becomes the reason.
 std::string partition(ModuleOp module, const CaseLayout &layout, const TrainOptions &train,
                       OwningOpRef<ModuleOp> &logical, std::string *unproved = nullptr);
 

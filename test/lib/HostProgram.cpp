@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kGuard = 64;
 constexpr char kGuardByte = 0x5a;
 
-/// 64-byte aligned memory with a guard behind it; NaN at first.
+/// 64-byte aligned memory followed by a guard; NaN at first.
 struct Buffer {
   explicit Buffer(size_t bytes) : bytes(bytes), memory(bytes + kGuard + 64, char(0xff)) {
     data = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
@@ -179,7 +179,7 @@ HostProgram::run(func::FuncOp function, ArrayRef<SmallVector<ReferenceTensor>> a
   for (Frame &frame : frames) {
     for (auto [i, buffer] : llvm::enumerate(frame.buffers))
       if (!buffer.intact())
-        return error("the code wrote behind buffer " + llvm::Twine(i) + " of " + function.getSymName());
+        return error("the code wrote past the end of buffer " + llvm::Twine(i) + " of " + function.getSymName());
     for (auto [i, value] : llvm::enumerate(function.getArgumentTypes()))
       if (!llvm::is_contained(frame.result, i)) // only what is updated in place may change
         if (!sameValues(read(value, frame.buffers[i].data).data, arguments[&frame - frames.data()][i].data))

@@ -9,19 +9,19 @@
 
 namespace mlir::ppc::test {
 
-/// Functions of a ppc program (as the partition phase leaves them) as machine code. The runtime's functions are those
-/// of this file: plain loops, and collectives between threads over one group of all ranks.
+/// Functions of a ppc program (as the partition phase leaves them) as machine code. This file implements the runtime's
+/// functions: plain loops, and collectives between threads over one group of all ranks.
 class HostProgram {
 public:
   /// Compiles `module`, which stays as it is. Errors of the passes are diagnostics.
   static llvm::Expected<std::unique_ptr<HostProgram>> compile(ModuleOp module);
   ~HostProgram();
 
-  /// What keeps a function from being run: nothing.
+  /// Reason why a function cannot be run; always empty.
   std::string notExecuted(func::FuncOp) const { return ""; }
 
-  /// Runs `function` (of the module that was compiled) on `arguments[r]` for each rank r. Buffers have guards behind
-  /// them, and scratch and results start as NaN.
+  /// Runs `function` (of the module that was compiled) on `arguments[r]` for each rank r. Buffers are followed by
+  /// guards, and scratch and results start as NaN.
   llvm::Expected<SmallVector<SmallVector<ReferenceTensor>>> run(func::FuncOp function,
                                                                 ArrayRef<SmallVector<ReferenceTensor>> arguments);
 

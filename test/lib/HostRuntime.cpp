@@ -1,4 +1,4 @@
-// Collectives between threads, products as loops.
+// Collectives between threads, GEMMs as loops.
 #include "HostRuntime.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -14,7 +14,7 @@
 namespace mlir::ppc::test {
 namespace {
 
-/// Where ranks meet: every rank leaves a pointer, all see all.
+/// Rendezvous of ranks: every rank leaves a pointer, all see all.
 struct Meeting {
   std::mutex mutex;
   std::condition_variable changed;
@@ -46,7 +46,7 @@ namespace {
 
 int64_t sizeOf(int32_t type) { return type == 4 ? 2 : type == 0 || type == 2 ? 4 : 8; }
 
-/// Shows `mine` to all, lets `read` compute from everyone's pointers, and waits until nobody needs them any more.
+/// Shows `mine` to all, lets `read` compute from all pointers, and waits until every rank has read.
 void exchange(HostRank *rank, const void *mine, const std::function<void(const std::vector<const void *> &)> &read) {
   rank->meeting.pointers[rank->number] = mine;
   rank->meeting.wait();
@@ -147,8 +147,8 @@ void gemm(const int64_t *desc, const void *a, const void *b, void *c) {
   return desc[1] == 0 ? products<float, float>(numbers, a, b, c) : products<double, double>(numbers, a, b, c);
 }
 
-/// Attention query by query, of those that are no padding; calls `body(query head, query, first key, last key, powers
-/// that sum to 1, logarithm of their sum)`.
+/// Attention query by query, without padding; calls `body(query head, query, first key, last key, exponentials that sum
+/// to 1, logarithm of their sum)`.
 template <typename T, typename Row>
 void attentionRows(const int64_t *desc, double scale, int64_t position, const T *q, const T *k, const Row *slopes,
                    const std::function<void(int64_t, int64_t, int64_t, int64_t, std::vector<double> &, double)> &body) {

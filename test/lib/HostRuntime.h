@@ -21,7 +21,7 @@ struct Bf16 {
 /// Name and address of each function that compiled code may call.
 std::vector<std::pair<std::string, void *>> hostRuntimeFunctions();
 
-/// What compiled code is handed as the rank that it runs as.
+/// State of a rank, passed to compiled code.
 struct HostRank;
 
 /// Runs `body(number, rank)` on `ranks` threads that form the one group of all collectives. Several may run at once.

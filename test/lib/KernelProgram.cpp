@@ -64,7 +64,7 @@ ReferenceTensor read(RankedTensorType type, const std::byte *data) {
   return tensor;
 }
 
-/// What is neither a kernel nor of no consequence on a device.
+/// Whether an op is executed here; others that have an effect on a device are errors.
 bool isExecuted(Operation *op) {
   return isa<ppcrt::LaunchOp, ppcrt::GemmOp, ppcrt::EpilogueGemmOp, ppcrt::CoordinateOp, memref::ViewOp,
              memref::GetGlobalOp, memref::LoadOp, func::CallOp, ppcrt::CallOp, func::ReturnOp>(op) ||
@@ -97,7 +97,7 @@ private:
   llvm::DenseMap<Value, uint64_t> found;
 };
 
-/// What a library does: sums in f64, rounded once.
+/// A library GEMM: sums in f64, rounded once.
 void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
   FirstElements firstElements(addresses);
   auto bytesOf = [&](Value buffer) {
@@ -112,7 +112,7 @@ void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses
     return value;
   };
   ArrayRef<int64_t> sizes = op.getSizes(), strides = op.getStrides(), loops = op.getLoops();
-  std::map<int64_t, double> sums; // by place in C
+  std::map<int64_t, double> sums; // by index in C
   SmallVector<int64_t> counts;
   for (size_t i = 0; i < loops.size(); i += 4)
     counts.push_back(loops[i]);
@@ -140,7 +140,7 @@ void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses
   });
 }
 
-/// The same of a product with an epilogue.
+/// Overload for a GEMM with an epilogue.
 void multiply(ppcrt::EpilogueGemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
   FirstElements firstElements(addresses);
   auto at = [&](Value buffer, int64_t place, std::optional<double> stored = std::nullopt) {
@@ -342,7 +342,7 @@ llvm::Error KernelProgram::State::call(func::FuncOp function, ArrayRef<uint64_t>
       int64_t bytes = byteSize(global.getType());
       addresses[global] = memory.allocate(bytes);
       std::byte *data = memory.find(addresses[global], bytes);
-      for (int64_t i = 0; i < bytes; ++i) // a splat is there once
+      for (int64_t i = 0; i < bytes; ++i) // a splat is stored once
         data[i] = std::byte(raw[i % raw.size()]);
     } else if (StringRef callee = calleeOf(&op); !callee.empty()) {
       auto operands = llvm::map_to_vector(op.getOperands(), [&](Value value) { return addresses.lookup(value); });

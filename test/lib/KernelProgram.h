@@ -9,8 +9,8 @@
 
 namespace mlir::ppc::test {
 
-/// As HostProgram, on one rank. Products, which are a library's on a GPU, are computed here; functions that communicate
-/// are not executed.
+/// Counterpart of HostProgram for kernels, on one rank. GEMMs, which a library executes on a GPU, are computed here;
+/// functions that communicate are not executed.
 class KernelProgram {
 public:
   /// For a chip that cuda::chipNamed knows; the PTX is written to the file `ptx`, if one is named.

@@ -1,4 +1,4 @@
-// Mistakes against numbers and against the proof.
+// Judges mutations by numbers and by the proof.
 #include "MutantJudge.h"
 #include "ProgramMutation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

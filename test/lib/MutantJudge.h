@@ -1,5 +1,5 @@
-// Whether a random mistake in a partitioned program matters, by numbers in f64 and rounded to f32, and whether the
-// proof notices it.
+// Decides whether a random mutation of a partitioned program matters, by numbers in f64 and rounded to f32, and whether
+// the proof detects it.
 #ifndef PPC_TEST_LIB_MUTANTJUDGE_H
 #define PPC_TEST_LIB_MUTANTJUDGE_H
 
@@ -12,17 +12,17 @@ public:
   /// By device, buffer and rank.
   using Outputs = std::vector<std::vector<RankTensors>>;
 
-  /// Of `program`, which computes the @step of `whole`.
+  /// `program` computes the @step of `whole`.
   MutantJudge(ModuleOp whole, ModuleOp program) : whole(whole), program(program) {}
 
-  /// Runs the program without mistakes on numbers drawn by `seed`. "" or why mistakes cannot be judged.
+  /// Runs the unchanged program on random numbers of `seed`. Returns "" or the reason why mutations cannot be judged.
   std::string prepare(int64_t seed);
-  /// Makes mistakes of the kind `only`, of all kinds where it is empty, until `count` change numbers or keep the
+  /// Makes mutations of the kind `only`, of all kinds if it is empty, until `count` of them change numbers or keep the
   /// program from running, as many as can be found; `list` prints each.
   void judge(int64_t count, int64_t seed, StringRef only, bool list);
 
   int64_t changed = 0, noticed = 0, broken = 0, brokenNoticed = 0, harmless = 0, overcautious = 0;
-  SmallVector<std::string> misses; ///< mistakes that matter, and are not noticed
+  SmallVector<std::string> misses; ///< mutations that matter and are not detected
 
 private:
   /// A step and an evaluation of `mutant`, and what both leave. "" or what went wrong.

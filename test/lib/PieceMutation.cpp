@@ -1,4 +1,4 @@
-// Mistakes in what is cut into pieces and put together again: products beside their collectives (ppc-cut-products).
+// Mutations of chunked matmuls and collectives (ppc-cut-products): the chunks and their concatenation.
 #include "ProgramMutation.h"
 #include "dialects/ppc/Ppc.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -12,7 +12,7 @@ static std::string printed(Operation *op) {
   return text.substr(0, 240);
 }
 
-/// What is put together of several.
+/// Concatenations of several values.
 static SmallVector<ConcatOp> joins(ModuleOp module) {
   SmallVector<ConcatOp> found;
   module.walk([&](ConcatOp op) {
@@ -22,31 +22,30 @@ static SmallVector<ConcatOp> joins(ModuleOp module) {
   return found;
 }
 
-/// Two pieces change places; they may differ in size.
+/// Swaps two chunks, which may differ in size.
 static std::optional<std::string> swapPieces(ConcatOp op, Random &random) {
   unsigned first = random() % op->getNumOperands(), second = random() % op->getNumOperands();
   if (op->getOperand(first) == op->getOperand(second))
     return std::nullopt;
   std::string what =
-      "exchanged pieces " + std::to_string(first) + " and " + std::to_string(second) + " of " + printed(op);
+      "exchanged chunks " + std::to_string(first) + " and " + std::to_string(second) + " of " + printed(op);
   Value value = op->getOperand(first);
   op->setOperand(first, op->getOperand(second));
   op->setOperand(second, value);
   return what;
 }
 
-/// One piece is there twice, another one is not.
+/// Uses one chunk twice and drops another one.
 static std::optional<std::string> repeatPiece(ConcatOp op, Random &random) {
   unsigned from = random() % op->getNumOperands(), to = random() % op->getNumOperands();
   if (op->getOperand(from) == op->getOperand(to) || op->getOperand(from).getType() != op->getOperand(to).getType())
     return std::nullopt;
-  std::string what =
-      "piece " + std::to_string(from) + " in the place of piece " + std::to_string(to) + " of " + printed(op);
+  std::string what = "chunk " + std::to_string(from) + " instead of chunk " + std::to_string(to) + " of " + printed(op);
   op->setOperand(to, op->getOperand(from));
   return what;
 }
 
-/// A piece as it was before what was done to it last, as the all-reduce.
+/// Takes a chunk before its last op, such as an all-reduce.
 static std::optional<std::string> earlierPiece(ConcatOp op, Random &random) {
   unsigned number = random() % op->getNumOperands();
   Operation *last = op->getOperand(number).getDefiningOp();
@@ -57,7 +56,7 @@ static std::optional<std::string> earlierPiece(ConcatOp op, Random &random) {
   return what;
 }
 
-/// What takes a piece takes another one of the same whole.
+/// Replaces a chunk operand by another chunk of the same value.
 static std::optional<std::string> otherPiece(ModuleOp module, Random &random) {
   SmallVector<std::pair<OpOperand *, Value>> places;
   module.walk([&](SplitOp op) {
@@ -71,7 +70,7 @@ static std::optional<std::string> otherPiece(ModuleOp module, Random &random) {
     return std::nullopt;
   auto [use, other] = places[random() % places.size()];
   std::string what =
-      "another piece for operand " + std::to_string(use->getOperandNumber()) + " of " + printed(use->getOwner());
+      "another chunk for operand " + std::to_string(use->getOperandNumber()) + " of " + printed(use->getOwner());
   use->set(other);
   return what;
 }

@@ -1,4 +1,4 @@
-// Mistakes in ops: collectives, blocks, constants, operands.
+// Mutations of ops: collectives, blocks, constants, operands.
 #include "ProgramMutation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -62,7 +62,7 @@ static std::optional<std::string> dropCollective(ModuleOp module, Random &random
 
 static std::optional<std::string> duplicateCollective(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) {
-    auto reduce = dyn_cast<AllReduceOp>(op); // over stages it would wait for ever
+    auto reduce = dyn_cast<AllReduceOp>(op); // over stages it would deadlock
     return reduce && !llvm::is_contained(axisNames(reduce.getAxes()), "pp");
   });
   if (ops.empty())
@@ -76,7 +76,7 @@ static std::optional<std::string> duplicateCollective(ModuleOp module, Random &r
   return "duplicated " + textOf(op);
 }
 
-/// The collective goes behind one of its users: op(all_reduce(x)) becomes all_reduce(op(x)).
+/// Moves the collective after one of its users: op(all_reduce(x)) becomes all_reduce(op(x)).
 static std::optional<std::string> moveCollective(ModuleOp module, Random &random) {
   SmallVector<std::pair<Operation *, OpOperand *>> places;
   for (Operation *op :
@@ -90,7 +90,7 @@ static std::optional<std::string> moveCollective(ModuleOp module, Random &random
   auto [op, use] = pick(places, random);
   auto reduce = cast<AllReduceOp>(op);
   Operation *user = use->getOwner();
-  std::string what = "moved behind " + user->getName().getStringRef().str() + ": " + textOf(op);
+  std::string what = "moved after " + user->getName().getStringRef().str() + ": " + textOf(op);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(user);
   auto moved = AllReduceOp::create(builder, op->getLoc(), user->getResult(0).getType(), user->getResult(0),
@@ -100,7 +100,7 @@ static std::optional<std::string> moveCollective(ModuleOp module, Random &random
   return what;
 }
 
-/// Other axes of the grid: another one, one more, one less, another order.
+/// Other axes of the mesh: another one, one more, one less, another order.
 static ArrayAttr otherAxes(ModuleOp module, ArrayAttr axes, Random &random) {
   Builder builder(module.getContext());
   GridAttr grid = module->getAttrOfType<PlanAttr>(attr::plan).getGrid();
@@ -304,7 +304,7 @@ static std::optional<std::string> insertScale(ModuleOp module, Random &random) {
   return "scaled " + textOf(op);
 }
 
-/// A factor that f32 does not have, or that leaves nothing of f32 numbers, and one that makes up for it.
+/// Multiplies by a factor that underflows or overflows f32, and by one that compensates for it.
 static std::optional<std::string> loseFactor(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) {
     return isa<MatmulOp, AddOp, SumOp, SubOp, AllReduceOp, ScaleOp>(op) &&
@@ -329,13 +329,13 @@ static std::optional<std::string> loseFactor(ModuleOp module, Random &random) {
   return what;
 }
 
-/// Two letters of one operand of a product change places.
+/// Swaps two einsum indices of one operand of a matmul.
 static std::optional<std::string> changeSpec(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<MatmulOp>(op); });
   if (ops.empty())
     return std::nullopt;
   auto op = cast<MatmulOp>(pick(ops, random));
-  std::string what = "other letters for " + textOf(op), spec = op.getSpec().str();
+  std::string what = "other indices for " + textOf(op), spec = op.getSpec().str();
   unsigned number = random() % 2;
   size_t first = number ? spec.find(',') + 1 : 0;
   ArrayRef<int64_t> shape = tensorType(op->getOperand(number)).getShape();
@@ -369,7 +369,7 @@ static std::optional<std::string> swapOperands(ModuleOp module, Random &random) 
   return what;
 }
 
-/// Another value of the same type that is there already: stale, of another layer, another parameter.
+/// Uses another existing value of the same type: stale, of another layer, another parameter.
 static std::optional<std::string> otherValue(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) {
     return op->getNumOperands() && ((op->getDialect() && isa<PpcDialect>(op->getDialect())) || isa<func::ReturnOp>(op));
@@ -407,7 +407,7 @@ static std::optional<std::string> dropAddend(ModuleOp module, Random &random) {
   return what;
 }
 
-/// A part of a sum, of a micro-batch, a stage or a use of a parameter, counts twice.
+/// Counts an addend twice: of a micro-batch, a stage or a use of a parameter.
 static std::optional<std::string> repeatAddend(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<AddOp, SumOp, SubOp>(op); });
   if (ops.empty())

@@ -1,4 +1,4 @@
-// Makes one random mistake in a partitioned program, of the kinds that people make in parallel programs.
+// Makes one random mutation in a partitioned program, of the kinds of bugs that parallel programs have.
 #ifndef PPC_TEST_LIB_PROGRAMMUTATION_H
 #define PPC_TEST_LIB_PROGRAMMUTATION_H
 
@@ -7,17 +7,17 @@
 
 namespace mlir::ppc::test {
 
-/// The kinds of mistakes, by name.
+/// The kinds of mutations, by name.
 ArrayRef<StringRef> mutationKinds();
 
-/// Changes one place of `module`, which has a ppcrt.program, by a mistake of `kind`. What was done, or nothing when
-/// there is no place for it (the module is then as it was).
+/// Makes one mutation of `kind` in `module`, which has a ppcrt.program. Returns its description, or std::nullopt if
+/// none applies (the module is then unchanged).
 std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random &random);
 
-/// The same for what is cut into pieces and put together again; used by mutateProgram.
+/// Mutations of chunked matmuls and collectives; used by mutateProgram.
 std::optional<std::string> mutatePieces(ModuleOp module, StringRef kind, Random &random);
 
-/// The same for actions, messages and buffers of the `ppcrt.program`; used by mutateProgram.
+/// Mutations of actions, messages and buffers of the `ppcrt.program`; used by mutateProgram.
 std::optional<std::string> mutateStages(ModuleOp module, StringRef kind, Random &random);
 
 } // namespace mlir::ppc::test

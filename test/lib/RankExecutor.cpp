@@ -44,7 +44,7 @@ RankTensors *RankExecutor::memory(Stage &stage, StringRef buffer, int64_t microB
   std::pair<int64_t, int64_t> self(found->second, microBatch);
   if (!op.hasSlots() || std::exchange(stage.holders[owner][slot], self) == self)
     return &slots[slot];
-  // Ids of another micro-batch are wrong numbers; NaN is no id.
+  // Ids of another micro-batch are wrong numbers; NaN is not an id.
   if (op.getRole() != BufferRole::Input || slots[slot].empty())
     slots[slot] = filled(op, grid.deviceCount(), std::numeric_limits<double>::quiet_NaN());
   return &slots[slot];

@@ -25,25 +25,25 @@ public:
   /// One step, or the evaluation of its samples. Once for each executor. "" or what went wrong.
   std::string run(const NamedTensors &values);
   std::string evaluate(const NamedTensors &values);
-  /// What lies in the buffers of parameters, states, gradients and metrics, by device, buffer and rank.
+  /// Contents of the buffers of parameters, states, gradients and metrics, by device, buffer and rank.
   std::vector<std::vector<RankTensors>> outputs() const;
-  /// What `evaluate` has left, by device, result and rank; nothing where programs have no such routine.
+  /// Results of `evaluate`, by device, result and rank; empty if programs have no such routine.
   std::vector<std::vector<RankTensors>> evaluation() const;
 
 private:
   struct Stage {
     ppcrt::DeviceOp device;
     SmallVector<ppcrt::BufferOp> buffers;
-    std::map<std::string, int64_t> places;        ///< of buffers, by name
+    std::map<std::string, int64_t> places;        ///< indices of buffers, by name
     std::vector<std::vector<RankTensors>> memory; ///< by buffer and slot
     SmallVector<Operation *> actions, behind;     ///< before what all stages run together, and after it
-    ppcrt::RoutineOp last;                        ///< what they run together
+    ppcrt::RoutineOp last;                        ///< routine of the last run
     /// By buffer and slot: the buffer, of those that share it, and the micro-batch that used it last.
     std::vector<std::vector<std::pair<int64_t, int64_t>>> holders;
     size_t next = 0;
   };
 
-  /// What lies in a buffer; null when there is none of that name.
+  /// Contents of a buffer; null if there is none of that name.
   RankTensors *memory(Stage &stage, StringRef buffer, int64_t microBatch);
   std::string perform(size_t stage, const NamedTensors &values, bool &waits);
   std::string load(Stage &stage, int64_t microBatch, const NamedTensors &values);

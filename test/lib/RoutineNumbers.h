@@ -1,4 +1,4 @@
-// What routines compute, each time they are run on the same numbers once.
+// Results of routines, computed once for equal arguments.
 #ifndef PPC_TEST_LIB_ROUTINENUMBERS_H
 #define PPC_TEST_LIB_ROUTINENUMBERS_H
 

@@ -1,5 +1,5 @@
-// Mistakes in what devices do: actions, messages, buffers. Tokens are not its subject: neither the proof nor the
-// executor that it is compared with looks at them.
+// Mutations of the programs of devices: actions, messages, buffers. Tokens are left alone, since neither the proof nor
+// the executor that it is compared with reads them.
 #include "ProgramMutation.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -255,8 +255,8 @@ private:
   ProgramOp program;
   SmallVector<DeviceOp> devices;
   size_t stage;
-  DeviceOp device;          ///< the one with the mistake
-  Block *actions = nullptr; ///< of its step
+  DeviceOp device;          ///< the mutated one
+  Block *actions = nullptr; ///< actions of its step
 };
 
 } // namespace

@@ -54,7 +54,7 @@ static std::string assemble(ModuleOp module, RankExecutor &executor, StepResults
   for (auto [device, tensors] : llvm::zip_equal(program.getDevices(), outputs))
     for (auto [buffer, ranks] :
          llvm::zip_equal(llvm::to_vector(device.getBody().front().getOps<ppcrt::BufferOp>()), tensors)) {
-      if (ranks.empty() || buffer.getRole() == ppcrt::BufferRole::Gradient) // what is left of sums is nobody's
+      if (ranks.empty() || buffer.getRole() == ppcrt::BufferRole::Gradient) // gradient sums are not results
         continue;
       RankedTensorType type = buffer.getLogicalType();
       ShardingAttr sharding = buffer.getShardingAttr();

@@ -1,5 +1,4 @@
-// What a partitioned program computes in a step, put together to logical tensors: for comparing two programs of one
-// model.
+// Results of a training step of a partitioned program as full logical tensors, to compare two programs of one model.
 #ifndef PPC_TEST_LIB_STEPRESULTS_H
 #define PPC_TEST_LIB_STEPRESULTS_H
 
@@ -12,13 +11,13 @@ namespace mlir::ppc::test {
 /// Logical tensors of a step's outputs by name: parameters, states and metrics.
 using StepResults = std::map<std::string, ReferenceTensor>;
 
-/// Runs passes; "" or the first error, behind its line and column where it has them.
+/// Runs passes; returns "" or the first error, with its line and column if it has them.
 std::string runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build);
 /// The proof of equivalence; "" or "not proved: ...".
 std::string proveEquivalence(ModuleOp logical, ModuleOp module);
 /// Runs one step of the partitioned `module` on the interpreter in f64, from logical `values` of the inputs of the
-/// step, or from numbers drawn by `seed` for those of `logical`. "", "failed: ..." or "differs: ..." where ranks that
-/// have the same element disagree.
+/// step, or from random numbers of `seed` for the inputs of `logical`. Returns "", "failed: ...", or "differs: ..." if
+/// replicas of an element disagree.
 std::string computeStep(ModuleOp module, const NamedTensors &values, StepResults &results);
 std::string computeStep(ModuleOp logical, ModuleOp module, uint64_t seed, StepResults &results);
 /// "" or "differs: ..." with the first output that has other numbers than expected.

@@ -1,5 +1,5 @@
-// The rules of the equivalence check against brute force: each op alone, its operands cut at random or still to be
-// summed, its results taken for random blocks. What the check accepts must be so on numbers.
+// The rules of the equivalence check against brute force: each op separately, its operands randomly sharded or partial,
+// its results taken for random blocks. Statements that the check accepts must hold on numbers.
 #include "IsolatedOp.h"
 #include "RandomOperands.h"
 #include "TestPasses.h"
@@ -38,7 +38,7 @@ private:
   Random &random;
   OpBuilder builder;
   GridAttr grid;
-  SmallVector<int64_t> extents; ///< per axis: of the dimensions that it likes to cut
+  SmallVector<int64_t> extents; ///< per axis: extents of the dimensions that it prefers to shard
   SmallVector<ShardingAttr> operands, results;
   SmallVector<StringAttr> pending; ///< per operand: the axis over which it is still to be summed, or null
   SmallVector<std::pair<StringAttr, Combiner>> reductions;
@@ -63,8 +63,8 @@ ShardingAttr RuleTry::randomSharding(RankedTensorType type) {
                            llvm::map_to_vector(dims, [&](auto &axes) { return builder.getArrayAttr(axes); }), {}, {});
 }
 
-/// A layout that may well be right: loops cut as the op's sharding rule has them. Half of the time one thing is then
-/// changed.
+/// A layout that is probably right: loops sharded according to the op's sharding rule. Half of the time one thing is
+/// then changed.
 void RuleTry::cutLoops() {
   ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
   if (rule.isNone())

@@ -110,10 +110,10 @@ static FailureOr<ReferenceTensor> finiteDifferences(Operation *op, unsigned oper
 }
 
 static LogicalResult checkOperand(Operation *op, unsigned operand, int64_t seed) {
-  // A result that nobody uses receives no gradient.
+  // An unused result receives no gradient.
   auto receives = llvm::map_to_vector(op->getResults(), [](Value result) { return !result.use_empty(); });
   if (!llvm::is_contained(receives, true))
-    return op->emitRemark("no gradient: nobody uses its results"), success();
+    return op->emitRemark("no gradient: its results are unused"), success();
   GradientFunction function(op);
   if (failed(function.build(operand, receives)))
     return failure();

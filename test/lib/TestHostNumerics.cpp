@@ -17,7 +17,7 @@
 namespace mlir::ppc::test {
 namespace {
 
-/// What is common to all ways of running a function: random arguments, and the comparison.
+/// Base of all ways of running a function: random arguments, and the comparison.
 template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPass<Program>, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestNumericsPass)
   static constexpr bool onHost = std::is_same_v<Program, HostProgram>;
@@ -35,7 +35,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
   Pass::Option<uint64_t> seed{*this, "seed", llvm::cl::desc("seed of the random numbers"), llvm::cl::init(1)};
 
   Pass::Option<double> rounding{
-      *this, "rounding", llvm::cl::desc("what is lost beside the last rounding, as test.rounding"), llvm::cl::init(0)};
+      *this, "rounding", llvm::cl::desc("error in addition to the last rounding, as test.rounding"), llvm::cl::init(0)};
   Pass::Option<std::string> chip{*this, "chip", llvm::cl::desc("chip that kernels are compiled for"),
                                  llvm::cl::init("sm_80")};
   Pass::Option<std::string> ptx{*this, "ptx", llvm::cl::desc("file that the PTX of kernels is written to")};
@@ -73,7 +73,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
     return tensor;
   }
 
-  /// Of one result of a function, over the ranks: |got - wanted| / |wanted| in the Euclidean norm.
+  /// Error of one result of a function, over the ranks: |got - wanted| / |wanted| in the Euclidean norm.
   static double relativeDifference(ArrayRef<RankValues> wanted, ArrayRef<RankValues> got, size_t result) {
     double difference = 0, all = 0;
     for (auto [expected, actual] : llvm::zip(wanted, got))
@@ -173,7 +173,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
   }
 
 private:
-  double worstOfBf16 = 0, worstOfOthers = 0; // of the function that is tried
+  double worstOfBf16 = 0, worstOfOthers = 0; // errors of the current function
 };
 } // namespace
 

@@ -1,5 +1,6 @@
-// Models by layouts: each case is imported, cut, proved, executed in random orders, and compared with the same model on
-// one rank, on the interpreter in f64. One process takes many, so that tens of thousands are a matter of an hour.
+// Models by layouts: each case is imported, partitioned, proved, executed in random orders, and compared with the same
+// model on one rank, on the interpreter in f64. One process takes many cases, so that tens of thousands take about an
+// hour.
 #include "CaseLayout.h"
 #include "MutantJudge.h"
 #include "RoutineNumbers.h"
@@ -28,7 +29,7 @@ struct LayoutCase {
   CaseLayout layout;
 };
 
-/// Of {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ..., "rotate":
+/// Reads {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ..., "rotate":
 /// true}}, or {"name":, "module": "text", "layout": {}}.
 std::optional<LayoutCase> readCase(StringRef line) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
@@ -59,7 +60,7 @@ struct TestLayoutCasesPass : PassWrapper<TestLayoutCasesPass, OperationPass<Modu
 
   StringRef getArgument() const final { return "test-ppc-layout-cases"; }
   StringRef getDescription() const final {
-    return "Import, cut, prove and execute each case of a list, and compare its numbers with those of one rank";
+    return "Import, partition, prove and execute each case of a list, and compare its numbers with those of one rank";
   }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect, func::FuncDialect>(); }
 
@@ -69,7 +70,7 @@ struct TestLayoutCasesPass : PassWrapper<TestLayoutCasesPass, OperationPass<Modu
                                  llvm::cl::init(2)};
 
   Option<int64_t> mutants{*this, "mutants",
-                          llvm::cl::desc("random mistakes that change numbers to make in each program"),
+                          llvm::cl::desc("random mutations that change numbers to make in each program"),
                           llvm::cl::init(0)};
 
   void runOnOperation() override {
@@ -151,7 +152,7 @@ private:
     return 1;
   }
 
-  /// Of the case its layout alone. `unproved` is what the proof has against it.
+  /// Runs the case under its layout. `unproved` is the proof's objection.
   std::string compute(ModuleOp model, const LayoutCase &one, bool everyOrder, StepResults &results,
                       std::string &unproved, int64_t &microBatches) {
     OwningOpRef<ModuleOp> module = model.clone(), logical;
@@ -168,19 +169,19 @@ private:
     return everyOrder ? inRandomOrders(*module) : "";
   }
 
-  /// "" or a mistake that the proof does not notice; `ofMutants` says how many it does.
+  /// Returns "" or a mutation that the proof does not detect; `ofMutants` counts those that it does.
   std::string mutate(ModuleOp logical, ModuleOp module) {
     MutantJudge judge(logical, module);
     if (std::string problem = judge.prepare(seed); !problem.empty())
       return "failed: " + oneLine(problem);
     judge.judge(mutants, seed, "", /*list=*/false);
-    ofMutants = llvm::formatv(", {0} of {1} mistakes noticed", judge.noticed + judge.brokenNoticed,
+    ofMutants = llvm::formatv(", {0} of {1} mutations noticed", judge.noticed + judge.brokenNoticed,
                               judge.changed + judge.broken)
                     .str();
     return judge.misses.empty() ? "" : "failed: missed " + oneLine(judge.misses.front());
   }
 
-  /// "" or what goes wrong in one of the orders that streams, tokens and messages allow.
+  /// Returns "" or the error in one of the orders that streams, tokens and messages allow.
   std::string inRandomOrders(ModuleOp module) {
     ppcrt::ProgramOp program = ppcrt::findProgram(module);
     Random random(seed);
@@ -201,7 +202,7 @@ private:
     return "";
   }
 
-  std::string ofMutants; ///< of the last case
+  std::string ofMutants; ///< counts of the last case
 };
 
 } // namespace

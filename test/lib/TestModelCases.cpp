@@ -1,5 +1,5 @@
-// Modules written by hand, by layouts: each is imported, cut, proved and executed for a step on the interpreter in f64,
-// and what it computed is printed, for somebody else who knows what is right (test/Models).
+// Modules written by hand, by layouts: each is imported, partitioned, proved and executed for a step on the interpreter
+// in f64, and its results are printed for a test that knows the right ones (test/Models).
 #include "CaseLayout.h"
 #include "StepResults.h"
 #include "TestPasses.h"
@@ -24,7 +24,8 @@ struct TestModelCasesPass : PassWrapper<TestModelCasesPass, OperationPass<Module
 
   StringRef getArgument() const final { return "test-ppc-model-cases"; }
   StringRef getDescription() const final {
-    return "Import, cut, prove and execute each module of a list under its layouts, and print what each computes";
+    return "Import, partition, prove and execute each module of a list under its layouts, and print the results of "
+           "each";
   }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect, func::FuncDialect>(); }
 
@@ -105,7 +106,7 @@ private:
     return "";
   }
 
-  /// Of the inputs of the step. The states of the optimizer are zero unless they are given.
+  /// Values of the inputs of the step. The states of the optimizer are zero unless they are given.
   std::string readValues(ModuleOp logical, const json::Object &given, NamedTensors &values) {
     Random random(1);
     values = randomValues(*logical.getOps<func::FuncOp>().begin(), random);

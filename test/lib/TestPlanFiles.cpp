@@ -1,5 +1,5 @@
-// Plan files against a model: each is refused with a place in the file, or compiles and computes what one rank does, on
-// the interpreter in f64. One process reads many, so that thousands take minutes.
+// Plan files against a model: each is refused with a position in the file, or compiles and computes the numbers of one
+// rank, on the interpreter in f64. One process reads many, so that thousands take minutes.
 #include "StepResults.h"
 #include "TestPasses.h"
 #include "mlir/Pass/Pass.h"
@@ -52,8 +52,8 @@ struct TestPlanFilesPass : PassWrapper<TestPlanFilesPass, OperationPass<ModuleOp
   }
 
 private:
-  /// Compiles by a plan file, or without one for one rank, and runs a step. "", "refused: ..." where the file is not
-  /// taken, "failed: ..." where it is and something goes wrong behind.
+  /// Compiles by a plan file, or without one for one rank, and runs a step. Returns "", "refused: ..." if the file is
+  /// not accepted, "failed: ..." if it is and a later step fails.
   std::string compute(StringRef path, StepResults &results) {
     OwningOpRef<ModuleOp> module = getOperation().clone();
     MakePlanPassOptions plan;

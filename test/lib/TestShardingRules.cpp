@@ -1,6 +1,7 @@
-// Every sharding rule against brute force: cut each loop, run the parts, put them together, compare with the whole. A
-// part that is not told where it lies must compute the same where the rule says that the place does not matter, and
-// another thing where it says that it does; rules with the opposite said of one loop are planted, and must be noticed.
+// Every sharding rule against brute force: shard each loop, run the shards, concatenate them, compare with the
+// unsharded op. A shard that does not know its index must compute the same if the rule says that the index does not
+// matter, and other results if it says that it does; rules with the opposite statement about one loop are injected, and
+// must be detected.
 #include "IsolatedOp.h"
 #include "RandomOperands.h"
 #include "TestPasses.h"
@@ -17,7 +18,7 @@ using namespace mlir::ppc::test;
 
 namespace {
 
-// A factor cut over some axes, major to minor.
+// A factor sharded over some axes, major to minor.
 struct Cut {
   unsigned factor;
   SmallVector<std::pair<StringRef, int64_t>, 2> axes;
@@ -39,11 +40,11 @@ private:
   LogicalResult checkLinearity();
   LogicalResult checkSplit(ArrayRef<unsigned> parts);
   LogicalResult checkCuts(const Cuts &cuts);
-  /// How a block learns where it lies along the loop that is cut.
+  /// Whether a block knows its index, or its first element, along the sharded loop.
   enum class Told { Nothing, Block, Start };
-  /// Whether `count` blocks of a loop, put together, are the whole; nothing where blocks cannot be told so.
+  /// Whether `count` blocks of a loop, concatenated, equal the unsharded op; std::nullopt if blocks cannot be told so.
   std::optional<bool> blocksAreWhole(unsigned factor, int64_t count, Told told);
-  /// Whether the rule says of the loop whether the place along it matters; says why not in `problem`.
+  /// Checks the rule's statement whether the index along the loop matters; writes the reason to `problem`.
   bool isPositionRight(unsigned factor, bool positional, std::string &problem);
   LogicalResult checkPositions();
   SmallVector<Cuts> allCuts();
@@ -73,7 +74,7 @@ static bool isClose(const ReferenceTensor &a, const ReferenceTensor &b) {
                                             [](auto pair) { return isClose(std::get<0>(pair), std::get<1>(pair)); });
 }
 
-// Sizes and ranks of the rule are those of the op.
+// Checks that sizes and ranks of the rule match the op.
 LogicalResult RuleChecker::checkForm() {
   if (rule.operands.size() != op->getNumOperands() || rule.results.size() != op->getNumResults() ||
       rule.keepsZeroPadding.size() != op->getNumResults())
@@ -192,7 +193,7 @@ InFlightDiagnostic RuleChecker::error(const Cuts &cuts) {
 
 LogicalResult RuleChecker::checkCuts(const Cuts &cuts) {
   MLIRContext *context = op->getContext();
-  // The grid lists its axes in another order than the shardings do.
+  // The mesh lists its axes in another order than the shardings do.
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
   for (const Cut &cut : llvm::reverse(cuts))
@@ -374,7 +375,9 @@ struct TestShardingRulesPass : PassWrapper<TestShardingRulesPass, OperationPass<
   TestShardingRulesPass(const TestShardingRulesPass &other) : PassWrapper(other) {}
 
   StringRef getArgument() const final { return "test-ppc-sharding-rules"; }
-  StringRef getDescription() const final { return "Compare cut ops with whole ops, and show the rules as remarks"; }
+  StringRef getDescription() const final {
+    return "Compare sharded ops with unsharded ops, and show the rules as remarks";
+  }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<func::FuncDialect>(); }
 
   void runOnOperation() override {

@@ -1,6 +1,6 @@
-// Partitioned programs against the whole one: partitions a copy of the module, runs the function on one device and on
-// all ranks of the grid, puts the ranks' results together and compares; then has the same proved. Random layouts look
-// for what no one thought of.
+// Partitioned programs against the unpartitioned one: partitions a copy of the module, runs the function on one device
+// and on all ranks of the mesh, concatenates the ranks' results and compares; then proves equivalence. Random layouts
+// cover unforeseen cases.
 #include "RandomOperands.h"
 #include "TestPasses.h"
 #include "mlir/Pass/Pass.h"
@@ -86,7 +86,7 @@ struct TestSpmdEquivalencePass : PassWrapper<TestSpmdEquivalencePass, OperationP
 
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect>(); }
 
-  Option<int64_t> layouts{*this, "layouts", llvm::cl::desc("random layouts to draw; 0: as the module says"),
+  Option<int64_t> layouts{*this, "layouts", llvm::cl::desc("random layouts to try; 0: as the module says"),
                           llvm::cl::init(0)};
   Option<int64_t> first{*this, "first", llvm::cl::desc("number of the first layout, to repeat one"), llvm::cl::init(0)};
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of layouts and values"), llvm::cl::init(1)};
@@ -124,7 +124,7 @@ private:
     SmallVector<StringAttr> axes(grid.getNames());
     std::shuffle(axes.begin(), axes.end(), random);
     axes.truncate(draw(random, 0, axes.size()));
-    for (StringRef name : {"sequence", "hidden"}) // of inputs, where they have it
+    for (StringRef name : {"sequence", "hidden"}) // dimensions of inputs that have them
       if (!axes.empty() && draw(random, 0, 1))
         activations.emplace_back(StringAttr::get(context, name), toArrayAttr(context, axes));
     module->setAttr(attr::plan, PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, 1, StringAttr::get(context, "1f1b"),

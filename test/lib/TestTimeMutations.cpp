@@ -1,5 +1,5 @@
-// Do the verifiers notice mistakes of time? Makes random ones in a program, executes the result in many random orders
-// to know whether the mistake matters, and asks the verifiers and the proof.
+// Mutation testing of the verifiers of order and time: makes random mutations in a program, executes the result in many
+// random orders to know whether the mutation matters, and asks the verifiers and the proof.
 #include "RandomOperands.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
@@ -22,10 +22,10 @@ using namespace mlir::ppc::test;
 
 namespace {
 
-/// What became of the mistakes of one kind.
+/// Outcomes of the mutations of one kind.
 struct Tally {
   int64_t matter = 0, noticed = 0, harmless = 0, refused = 0;
-  int64_t byOutcome[4] = {}; ///< of those that matter: other numbers, then as TimedOutcome::Kind
+  int64_t byOutcome[4] = {}; ///< mutations that matter: other numbers, then as TimedOutcome::Kind
 };
 
 struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<ModuleOp>> {
@@ -35,7 +35,7 @@ struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<
 
   StringRef getArgument() const final { return "test-ppc-time-mutations"; }
   StringRef getDescription() const final {
-    return "Make random mistakes of time in a program and see which of those that matter in some order are noticed";
+    return "Make random timing mutations in a program and see which of those that matter in some order are detected";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<PpcDialect, func::FuncDialect>();
@@ -44,30 +44,30 @@ struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<
 
   Option<std::string> logical{*this, "logical",
                               llvm::cl::desc("file with the logical program; default: a nested module @logical")};
-  Option<std::string> only{*this, "only", llvm::cl::desc("kind of mistake; default: all")};
+  Option<std::string> only{*this, "only", llvm::cl::desc("kind of mutation; default: all")};
   Option<std::string> which{*this, "verifiers", llvm::cl::desc("pipeline of passes that look at the program"),
                             llvm::cl::init("ppc-verify-program")};
-  Option<int64_t> count{*this, "count", llvm::cl::desc("mistakes of each kind"), llvm::cl::init(5)};
+  Option<int64_t> count{*this, "count", llvm::cl::desc("mutations of each kind"), llvm::cl::init(5)};
   Option<unsigned> interleavings{*this, "interleavings", llvm::cl::desc("orders to try"), llvm::cl::init(100)};
-  Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of mistakes, values and orders"), llvm::cl::init(1)};
-  Option<int64_t> number{*this, "number", llvm::cl::desc("the one mistake of this number"), llvm::cl::init(0)};
+  Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of mutations, values and orders"), llvm::cl::init(1)};
+  Option<int64_t> number{*this, "number", llvm::cl::desc("the one mutation of this number"), llvm::cl::init(0)};
   Option<int64_t> buckets{*this, "buckets", llvm::cl::desc("reduce gradients in as many buckets"), llvm::cl::init(0)};
   Option<bool> arena{*this, "arena", llvm::cl::desc("with the offsets of the device phase"), llvm::cl::init(false)};
-  Option<bool> list{*this, "list", llvm::cl::desc("print every mistake with its outcome"), llvm::cl::init(false)};
+  Option<bool> list{*this, "list", llvm::cl::desc("print every mutation with its outcome"), llvm::cl::init(false)};
 
   void runOnOperation() override;
 
 private:
-  using Kept = std::map<int, std::vector<double>>; ///< what orders left: of steps and evaluations, exact and rounded
+  using Kept = std::map<int, std::vector<double>>; ///< results of orders: of steps and evaluations, exact and rounded
 
   void fail(const Twine &message) {
     getOperation().emitError() << message;
     signalPassFailure();
   }
-  /// Values, offsets, numbers of the program without mistakes. "" or what is wrong with it.
+  /// Computes values, offsets and numbers of the unchanged program. Returns "" or an error.
   std::string prepare();
   std::string placeBuffers();
-  /// False where nothing is reduced in buckets then.
+  /// False if no gradients are reduced in buckets then.
   bool reduceInBuckets();
   std::string compareWithPlainExecution();
   void judge(StringRef kind, int64_t number, Random &random);
@@ -90,7 +90,7 @@ private:
   bool isProved = false;
   std::map<std::string, Tally> tallies;
   std::map<std::string, int64_t> noticedBy;
-  std::set<std::string> known; ///< mistakes that have been made
+  std::set<std::string> known; ///< mutations that have been made
   SmallVector<std::string> misses;
 };
 
@@ -271,7 +271,7 @@ void TestTimeMutationsPass::summarize() {
     if (!verifier.empty())
       llvm::outs() << "first noticed by " << verifier << ": " << times << "\n";
   llvm::outs() << "seed " << seed << (isProved ? ", with" : ", without") << " proof: " << all.matter
-               << " mistakes of time matter, " << all.noticed << " of them noticed; " << all.harmless
+               << " timing mutations matter, " << all.noticed << " of them noticed; " << all.harmless
                << " do not matter, " << all.refused << " of them refused\n";
   for (const std::string &miss : misses)
     llvm::outs() << "missed: " << miss << "\n";

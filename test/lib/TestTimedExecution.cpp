@@ -1,4 +1,4 @@
-// Runs a program in many random orders and says what goes wrong in one of them.
+// Runs a program in many random orders and reports an order that goes wrong.
 #include "RandomOperands.h"
 #include "StepValues.h"
 #include "TestPasses.h"

@@ -1,4 +1,4 @@
-// Mistakes of time.
+// Timing mutations.
 #include "TimeMutation.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -85,8 +85,8 @@ private:
   Random &random;
   Builder builder;
   ProgramOp program;
-  DeviceOp device;          ///< the one with the mistake
-  Block *actions = nullptr; ///< of its step or evaluation
+  DeviceOp device;          ///< the mutated one
+  Block *actions = nullptr; ///< actions of its step or evaluation
 };
 
 std::optional<std::string> TimeMutation::dropToken() {
@@ -157,7 +157,7 @@ std::optional<std::string> TimeMutation::changeSlots() {
   return what;
 }
 
-/// A micro-batch of a buffer has another place, or two of them change theirs, or all have those of another buffer.
+/// Gives a micro-batch of a buffer another slot, swaps the slots of two, or takes all slots from another buffer.
 std::optional<std::string> TimeMutation::changePlaces() {
   auto placed = buffersWhere([](BufferOp buffer) { return buffer.getPlaces() && buffer.getSlotCount() > 1; });
   if (placed.empty())
@@ -169,18 +169,18 @@ std::optional<std::string> TimeMutation::changePlaces() {
   switch (random() % 3) {
   case 0:
     std::swap(places[first], places[second]);
-    what = "exchanged places of micro-batches " + std::to_string(first) + " and " + std::to_string(second);
+    what = "exchanged slots of micro-batches " + std::to_string(first) + " and " + std::to_string(second);
     break;
   case 1:
     places[first] = (places[first] + 1 + random() % (buffer.getSlotCount() - 1)) % buffer.getSlotCount();
-    what = "another place of micro-batch " + std::to_string(first);
+    what = "another slot of micro-batch " + std::to_string(first);
     break;
   default: {
     BufferOp other = pick(placed);
     if (other.getSlotCount() != buffer.getSlotCount())
       return std::nullopt;
     places.assign(other.getPlaces()->begin(), other.getPlaces()->end());
-    what = "the places of " + describe(other);
+    what = "the slots of " + describe(other);
   }
   }
   if (ArrayRef(places) == *buffer.getPlaces())
@@ -326,7 +326,7 @@ std::optional<std::string> TimeMutation::swapMessages() {
   return what;
 }
 
-/// Two actions change places in the list, or one moves up; what gives a token stays in front of what takes it.
+/// Swaps two actions in the list, or moves one up; a token's producer stays before its consumers.
 std::optional<std::string> TimeMutation::changeOrder() {
   if (random() % 4 == 0)
     return swapMessages();
@@ -348,7 +348,7 @@ std::optional<std::string> TimeMutation::changeOrder() {
   return what;
 }
 
-/// Another early token of the same run.
+/// Waits for another completion event of the same run.
 std::optional<std::string> TimeMutation::changeEarlyToken() {
   auto isEarly = [](Value token) { return token != token.getDefiningOp()->getResults().back(); };
   auto waiting = actionsWhere([&](Operation *action) { return llvm::any_of(action->getOperands(), isEarly); });
@@ -360,7 +360,7 @@ std::optional<std::string> TimeMutation::changeEarlyToken() {
   Value other = old.getOwner()->getResult(random() % (old.getOwner()->getNumResults() - 1));
   if (other == old)
     return std::nullopt;
-  std::string what = "another early token in " + describe(action);
+  std::string what = "another completion event in " + describe(action);
   action->setOperand(number, other);
   return what;
 }

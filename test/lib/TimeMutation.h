@@ -1,4 +1,4 @@
-// Makes one random mistake of time in a program: what is waited for, where values lie, who meets whom, in which order.
+// Makes one random timing mutation in a program: waits, offsets and slots of values, members of collectives, order.
 #ifndef PPC_TEST_LIB_TIMEMUTATION_H
 #define PPC_TEST_LIB_TIMEMUTATION_H
 
@@ -8,14 +8,14 @@
 
 namespace mlir::ppc::test {
 
-/// wait (a token is not waited for), token (another one is), slot (number of slots, micro-batch), place (slots of
-/// micro-batches where the program says them), offset (offset and stride in the arena), bucket (what a collective works
-/// on and how), stream, group, order, early (with what code finishes before its end, when it says so, which early token
-/// is waited for).
+/// `wait` (a token is not waited for), `token` (another one is), `slot` (number of slots, micro-batch), `place` (slots
+/// of micro-batches, where the program lists them), `offset` (offset and stride in the arena), `bucket` (members and
+/// form of a collective), `stream`, `group`, `order`, `early` (values that a routine finishes before its end, if it
+/// lists them, or the completion event that is waited for).
 ArrayRef<StringRef> timeMutationKinds();
 
-/// Changes one place of the ppcrt.program of `module` by a mistake of `kind`. What was done, or nothing when there is
-/// no place for it (the module is then as it was). The result need not verify.
+/// Makes one mutation of `kind` in the ppcrt.program of `module`. Returns its description, or std::nullopt if none
+/// applies (the module is then unchanged). The result need not verify.
 std::optional<std::string> mutateTime(ModuleOp module, StringRef kind, Random &random);
 
 } // namespace mlir::ppc::test

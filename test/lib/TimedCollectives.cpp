@@ -18,7 +18,7 @@ static ReferenceTensor reduce(ReductionKind kind, ArrayRef<const ReferenceTensor
   return result;
 }
 
-/// What member `self` gets of one buffer of the bucket.
+/// Result of member `self` for one buffer of the bucket.
 static ReferenceTensor evaluateOne(CollectiveKind kind, std::optional<ReductionKind> reduction,
                                    ArrayRef<const ReferenceTensor *> parts, size_t self, bool rounds) {
   size_t count = parts.size(), size = parts[self]->data.size(), block = size / count;

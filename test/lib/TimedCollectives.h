@@ -1,4 +1,4 @@
-// What an action on whole buffers of a group leaves on each of its members, by the reference of `ppcrt`.
+// Results of a collective on full buffers for each member of its group, by the reference of `ppcrt`.
 #ifndef PPC_TEST_LIB_TIMEDCOLLECTIVES_H
 #define PPC_TEST_LIB_TIMEDCOLLECTIVES_H
 

@@ -64,8 +64,8 @@ TimedExecutor::Preference TimedExecutor::draw(Random &random, unsigned interleav
   Preference preference;
   preference.any = interleaving % 8 == 1;
   int64_t slow = random() % program.rankCount();
-  // From somewhere on the actions of some streams take as long as they can: whatever nothing orders after them goes on
-  // beside them.
+  // From a random position on, the actions of some streams take as long as they can: actions that are not ordered after
+  // them run concurrently.
   struct Held {
     int64_t from;
     double by;
@@ -79,11 +79,11 @@ TimedExecutor::Preference TimedExecutor::draw(Random &random, unsigned interleav
     const Held &stream = held.at({own.device, own.stream});
     double late = own.inOrder >= stream.from ? stream.by : 0;
     switch (interleaving % 8) {
-    case 0: // one rank lags behind
+    case 0: // one rank is slow
       begin -= own.rank == slow;
       end -= own.rank == slow;
       break;
-    case 2: // all that can be under way is
+    case 2: // as many actions as possible are in flight
       end -= 1;
       break;
     case 3: // transfers take as long as they can, or now and then another action
@@ -232,7 +232,7 @@ void TimedExecutor::verifyOverlap(const Activity &own) {
   }
 }
 
-/// All members take what they finish with here from what lies there when the first of them comes to it.
+/// Operands that a routine finishes with here are read by all members when the first of them arrives.
 void TimedExecutor::reach(size_t number) {
   const Activity &own = activity(number);
   size_t meeting = own.meetings.back(), place = reached[number];
@@ -269,7 +269,7 @@ void TimedExecutor::end(size_t number) {
   else if (isa<CopyOp>(own.action))
     write(own, readAll(own));
   else if (!own.meetings.empty())
-    write(own, part(own.meetings.back())); // of an exchange what it receives; nothing for a sender
+    write(own, part(own.meetings.back())); // an exchange writes the received data; empty for a sender
   for (size_t destroyed : own.destroyed)
     memory[own.rank].poison(own.uses[destroyed].begin(), own.uses[destroyed].end());
   states[number] = Past;
@@ -358,7 +358,7 @@ void TimedExecutor::takeCollective(const Rendezvous &meeting, std::vector<RankVa
     if (op.getKind() != other.getKind() || op.getReduction() != other.getReduction() ||
         op.getReads().size() != other.getReads().size())
       return fail(TimedOutcome::Broken, "meets a collective of another kind", first, &activity(*member));
-    // What is not in place is taken now.
+    // Operands that were not read early are read now.
     operands.push_back(readAll(activity(*member)));
     for (auto [read, operand, before] : llvm::zip_equal(activity(*member).reads, operands.back(), kept[*member]))
       if (activity(*member).uses[read].writes)
@@ -382,7 +382,7 @@ void TimedExecutor::reportHang() {
       continue;
     const Activity &own = activity(queue[head]);
     bool isRunning = states[queue[head]] == Running;
-    return fail(TimedOutcome::Hang, isRunning ? "has begun and waits for others for ever" : "never begins", own);
+    return fail(TimedOutcome::Hang, isRunning ? "has started and deadlocks" : "never begins", own);
   }
 }
 

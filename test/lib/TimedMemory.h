@@ -1,4 +1,4 @@
-// The memory of a rank of a program that is executed in time: every byte is there once, whatever buffers lie on it.
+// The memory of a rank of a program that is executed in time: one copy of each byte, which buffers may share.
 #ifndef PPC_TEST_LIB_TIMEDMEMORY_H
 #define PPC_TEST_LIB_TIMEDMEMORY_H
 
@@ -9,12 +9,12 @@
 
 namespace mlir::ppc::test {
 
-/// Where a buffer lies on each rank of its device. Offsets, strides and sizes in bytes.
+/// Location of a buffer on each rank of its device. Offsets, strides and sizes in bytes.
 struct BufferPlace {
   ppcrt::BufferOp buffer;
   int64_t offset, stride, slots;
-  int64_t elements, elementBytes; ///< of one slot
-  ArrayRef<int64_t> places;       ///< of micro-batches; empty: by their numbers
+  int64_t elements, elementBytes; ///< elements of one slot
+  ArrayRef<int64_t> places;       ///< slots of micro-batches; empty: by their numbers
 
   int64_t bytes() const { return elements * elementBytes; }
   int64_t slotOf(int64_t microBatch) const {
@@ -23,8 +23,8 @@ struct BufferPlace {
   int64_t begin(int64_t slot) const { return offset + slot * stride; }
 };
 
-/// The buffers of a device, at their offsets in its arena. Those that have none yet, and those in the memory of the
-/// host, lie behind it, each on bytes of its own.
+/// The buffers of a device, at their offsets in its arena. Those without an offset, and those in host memory, follow it
+/// on separate bytes.
 class MemoryLayout {
 public:
   /// "", or what is wrong with an offset or a stride: past the arena, or not a multiple of the elements.

@@ -183,7 +183,7 @@ std::string TimedProgram::readRun(Activity &activity, RunOp run) {
       activity.groups.push_back(numberOf(members));
   }
   size_t local = activity.rank % ranksOfDevice();
-  // Of several updates, those that follow the first may be of one device alone.
+  // The updates after the first may belong to one device.
   int64_t number = joined.count(kind) ? count(nullptr, {activity.rank, int64_t(kind)}) : 0;
   if (joined.count(kind) && (number == 0 || communication.betweenDevices))
     meet(activity, Rendezvous::Routine, nullptr, {int64_t(kind), number}, activity.rank, rankCount());
@@ -305,7 +305,7 @@ std::string TimedProgram::ownConflict(const Activity &activity) const {
     for (const ByteUse &b : activity.uses)
       if (&a < &b && (a.writes || b.writes) && a.overlaps(b))
         return "uses @" + BufferOp(a.place->buffer).getSymName().str() + " and @" +
-               BufferOp(b.place->buffer).getSymName().str() + ", which lie on the same bytes, and writes one of them";
+               BufferOp(b.place->buffer).getSymName().str() + ", which share bytes, and writes one of them";
   return "";
 }
 

@@ -1,6 +1,6 @@
-// A step (or an evaluation) of a program taken apart: every action on every rank, what it touches by byte, what it
-// waits for, and whom it meets. Written from the reference of the ops alone: it asks neither the ops what they access
-// nor any pass, so that it can be put against them.
+// A step (or an evaluation) of a program as activities: every action on every rank, the bytes that it accesses, its
+// waits, and its rendezvous. Derived from the reference of the ops alone: it uses neither the ops' interfaces nor any
+// pass, so that it can be compared with them.
 #ifndef PPC_TEST_LIB_TIMEDPROGRAM_H
 #define PPC_TEST_LIB_TIMEDPROGRAM_H
 
@@ -16,7 +16,7 @@ struct ByteUse {
   const BufferPlace *place;
   int64_t slot;
   bool reads, writes;
-  std::optional<size_t> early = std::nullopt; ///< place in `reaches` with which it ends
+  std::optional<size_t> early = std::nullopt; ///< index in `reaches` at which it completes
 
   int64_t begin() const { return place->begin(slot); }
   int64_t end() const { return begin() + place->bytes(); }
@@ -24,7 +24,7 @@ struct ByteUse {
   bool overlaps(const ByteUse &other) const { return std::max(begin(), other.begin()) < std::min(end(), other.end()); }
 };
 
-/// Actions of several ranks of which none ends before all have begun.
+/// Actions of several ranks, all of which start before one completes.
 struct Rendezvous {
   enum Kind {
     Message,    ///< members: the sender, the receiver
@@ -34,23 +34,23 @@ struct Rendezvous {
   SmallVector<std::optional<size_t>> members; ///< none: one that never comes
 };
 
-/// An action on one rank. Numbers are those of activities and meetings.
+/// An action on one rank. Numbers index activities and rendezvous.
 struct Activity {
   Operation *action;
   size_t device;
   int64_t rank;    ///< among all ranks: row-major, devices first
-  int64_t inOrder; ///< place in the list of its device
+  int64_t inOrder; ///< index in the list of its device
   StringRef stream = {};
-  SmallVector<size_t> after = {}; ///< whose last tokens it takes, which are there when they have ended
+  SmallVector<size_t> after = {};                    ///< producers of its tokens, which must have completed
   SmallVector<std::pair<size_t, size_t>> since = {}; ///< whose earlier tokens, and for which entries
   SmallVector<size_t> reaches = {}; ///< entries for which it gives tokens, in the order in which its code reaches them
-  SmallVector<ByteUse> uses = {};   ///< each place and slot once
-  SmallVector<size_t> reads = {};   ///< places in `uses`, in the order of operands, buffers or arguments
+  SmallVector<ByteUse> uses = {};   ///< each offset and slot once
+  SmallVector<size_t> reads = {};   ///< indices in `uses`, in the order of operands, buffers or arguments
   SmallVector<size_t> writes = {};
   SmallVector<size_t> destroyed = {}; ///< whose content is lost at its end
   SmallVector<size_t> groups = {};    ///< over which it communicates, itself or in its code: numbers of sets of ranks
   SmallVector<size_t> meetings = {};  ///< an exchange: of what it sends, of what it receives
-  ppcrt::RoutineOp routine = {};      ///< of a run
+  ppcrt::RoutineOp routine = {};      ///< routine of a run
   func::FuncOp code = {};
 
   bool isTransfer() const { return !code && !isa<ppcrt::LoadOp, ppcrt::CheckFiniteOp>(action); }
@@ -87,7 +87,8 @@ private:
   std::string readRun(Activity &activity, ppcrt::RunOp run);
   std::string readMessage(Activity &activity, FlatSymbolRefAttr name, int64_t microBatch, bool isSent);
   std::string readCollective(Activity &activity, ppcrt::CollectiveOp op);
-  /// What a run with early tokens has finished with when. A value that code uses, or makes, after it said so is not.
+  /// Reads when a run with completion events has finished with which operands. A value that code uses or writes after
+  /// its event is not finished.
   std::string readReaches(Activity &activity);
   enum Access { Read, Write, Destroy };
   std::string use(Activity &activity, Attribute name, std::optional<int64_t> microBatch, Access access);
@@ -95,14 +96,14 @@ private:
   std::string ownConflict(const Activity &activity) const;
   /// The ranks with which `rank` communicates in `group`; empty when it is in none of its sets.
   SmallVector<int64_t> membersOf(ppcrt::GroupOp group, int64_t rank) const;
-  /// Joins the meeting that is known by these values, in the order in which activities are read.
+  /// Joins the rendezvous that is identified by these values, in the order in which activities are read.
   void meet(Activity &activity, Rendezvous::Kind kind, const void *what, ArrayRef<int64_t> key, size_t place,
             size_t members);
   /// The next of its kind on this rank.
   int64_t count(const void *what, ArrayRef<int64_t> key) {
     return counts[{what, std::vector<int64_t>(key.begin(), key.end())}]++;
   }
-  /// What functions do together on several ranks.
+  /// Communication of functions between several ranks.
   struct Communication {
     bool meets = false, betweenDevices = false;
     llvm::SetVector<Operation *> ops; ///< one for each list of axes and stages
@@ -122,7 +123,7 @@ private:
   std::map<Key, size_t> meetingByKey;
 };
 
-/// "rank 3 (device 1): ppcrt.send ...", for people.
+/// "rank 3 (device 1): ppcrt.send ...", for error messages.
 std::string describe(const Activity &activity);
 
 } // namespace mlir::ppc::test

@@ -160,7 +160,7 @@ module {
 
 // An action whose buffers share bytes.
 module {
-  // expected-error @below {{uses @x and @h, which lie on the same bytes, and writes one of them}}
+  // expected-error @below {{uses @x and @h, which share bytes, and writes one of them}}
   ppcrt.program @train grid <pp = 1> micro_batches 1 {
     ppcrt.device @device0 at 0 arena 64 {
       ppcrt.stream @compute
