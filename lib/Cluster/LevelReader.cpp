@@ -141,7 +141,7 @@ static void readExtents(YamlReader &reader, ClusterLevel &level) {
   }
   if (!whole || int(given.size()) != dimensions || product != double(level.size))
     return reader.fail("extents", llvm::Twine("expected ") + llvm::Twine(dimensions) +
-                                      " integers whose product is the level's size, " + llvm::Twine(level.size));
+                                      " integers that multiply to the level's size, " + llvm::Twine(level.size));
   for (double extent : given)
     level.extents.push_back(int64_t(extent));
 }

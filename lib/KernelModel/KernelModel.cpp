@@ -77,7 +77,7 @@ llvm::Expected<GpuModel> gpuModel(llvm::StringRef name) {
     model.bytesPerClock = device->memoryBandwidth.value * device->memoryEfficiency / (units * model.clock);
     return model;
   }
-  return llvm::createStringError("'" + name + "' is no architecture that is modelled, expected one of " + names);
+  return llvm::createStringError("'" + name + "' is not an architecture with a kernel model, expected one of " + names);
 }
 
 KernelEstimate estimateKernel(const MachineKernel &kernel, const KernelLaunch &launch, const GpuModel &gpu) {

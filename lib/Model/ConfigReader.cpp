@@ -121,7 +121,7 @@ void ConfigReader::readArchitecture() {
 void ConfigReader::refuseNulls() {
   for (const std::string &key : reader.nullKeys())
     if (!llvm::is_contained(nullable, key) && !reader.isUnread(key))
-      reader.refuse(key, "null is no value that it may have; remove it for its default");
+      reader.refuse(key, "null is not allowed here; remove the key for its default");
 }
 
 /// All of them at once. What is inside of an object that is wrong itself was not looked at. A name that some reader

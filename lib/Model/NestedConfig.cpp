@@ -49,7 +49,7 @@ void ConfigReader::readOuterKeys() {
   if (reader.has("tie_word_embeddings") && reader.boolean("tie_word_embeddings") != tied)
     reader.refuse(
         "tie_word_embeddings",
-        llvm::formatv("{0} here and {1} beside text_config, which counts: say the same", shape.tiedEmbeddings, tied)
+        llvm::formatv("{0} here but {1} next to text_config, which counts: set both alike", shape.tiedEmbeddings, tied)
             .str());
   shape.tiedEmbeddings = tied;
   for (llvm::StringRef key : {"torch_dtype", "dtype"})

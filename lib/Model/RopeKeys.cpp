@@ -19,7 +19,7 @@ void ConfigReader::readNeoxRopeKeys() {
   for (auto [key, older, value] : {std::tuple("rope_theta", "rotary_emb_base", config.ropeTheta),
                                    std::tuple("partial_rotary_factor", "rotary_pct", shape.rotaryFraction)})
     if (reader.has(key) && reader.number(key) != value)
-      reader.fail(key, "is not what versions of the reference agree on in this place; say it as " + llvm::Twine(older));
+      reader.fail(key, "is read differently by versions of the reference; use " + llvm::Twine(older));
   readNestedRope();
   if (shape.rotaryFraction > 1) {
     reader.reject("rotary_pct", "at most 1");

@@ -62,7 +62,7 @@ void registerTargetPhases() {
   registerPpcProfilePasses();
   func::registerDuplicateFunctionEliminationPass();
   registerPhase<DevicePhaseOptions>(
-      "ppc-phase-device", "partition -> device: bodies merged and lowered by the target, buffers at offsets",
+      "ppc-phase-device", "partition -> device: compiled functions merged and lowered by the target, buffers at offsets",
       [](OpPassManager &pm, const DevicePhaseOptions &options, PassPipelineError error) -> LogicalResult {
         llvm::Expected<const Target *> target = findTarget(options.target);
         if (!target)

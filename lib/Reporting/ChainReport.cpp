@@ -72,7 +72,7 @@ void mlir::ppc::printChainPlans(const ChainReport &report, llvm::raw_ostream &ou
   const Cluster &cluster = report.cluster;
   out << report.model.name << " on " << cluster.name << " (" << cluster.deviceCount() << " x " << cluster.device().name
       << "), " << report.model.batch << " samples per step, stack " << report.stack.name
-      << "; every op cut by itself\n\n";
+      << "; op-level sharding\n\n";
   TextTable table({"", "step", "MFU", "memory", "bubble", "exposed comm.", "samples/s/device", "layout"});
   for (auto [number, plan] : llvm::enumerate(report.search.plans))
     table.row({std::to_string(number + 1), toString(plan.cost.stepTime), percentText(plan.cost.mfu),
@@ -89,7 +89,7 @@ void mlir::ppc::printChainPlans(const ChainReport &report, llvm::raw_ostream &ou
     out << '\n';
   }
   const ChainPlan &best = report.search.plans.front();
-  out << "\nhow the best plan cuts ops, with the times of one micro-batch\n";
+  out << "\nshardings of the ops of the best plan, with the times of one micro-batch\n";
   printOpCuts(report.model, best, out);
   out << "\nno layout of the space takes less than " << toString(report.search.lowerBound)
       << ", the time of the kernels alone (gap " << percentText(best.cost.stepTime / report.search.lowerBound - 1)
@@ -109,7 +109,7 @@ static void printMemory(const ChainReport &report, llvm::raw_ostream &out) {
     cells.push_back(toString(stage.memory.total()));
     table.row(std::move(cells));
   }
-  out << "memory of a rank of each stage at its worst moment\n";
+  out << "peak memory of a rank of each stage\n";
   table.print(out, "  ");
 }
 
@@ -126,7 +126,7 @@ llvm::Error mlir::ppc::printChainExplanation(const ChainReport &report, llvm::St
   } else {
     return llvm::createStringError(
         "--explain " + name +
-        ": of a program whose ops are cut one by one, 'ops', 'memory' and 'search' can be explained");
+        ": a program with op-level sharding has explanations of 'ops', 'memory' and 'search'");
   }
   return llvm::Error::success();
 }
@@ -138,8 +138,8 @@ static std::string axesOf(const ChainPlan &plan) {
 
 void mlir::ppc::printComparison(const ChainReport &report, llvm::ArrayRef<ChainComparison> comparisons,
                                 llvm::raw_ostream &out) {
-  out << "\nthe same degrees with every op cut by itself, priced op by op\n";
-  TextTable table({"plan", "columns and rows", "each by itself", "change", "axes", "because"});
+  out << "\nthe same degrees with op-level sharding, costs estimated op by op\n";
+  TextTable table({"plan", "column/row-parallel", "op-level", "change", "axes", "because"});
   for (const ChainComparison &comparison : comparisons) {
     std::vector<std::string> cells{std::to_string(comparison.plan + 1)};
     if (comparison.menu && comparison.free) {
@@ -153,11 +153,11 @@ void mlir::ppc::printComparison(const ChainReport &report, llvm::ArrayRef<ChainC
   }
   table.print(out, "  ");
   if (report.search.plans.empty()) {
-    out << "cutting ops by themselves does not pay: no plan of it is 0.5 % faster than columns and rows\n";
+    out << "op-level sharding is not profitable: none of its plans is 0.5 % faster than column and row parallelism\n";
     return;
   }
   const ChainPlan &best = report.search.plans.front();
-  out << "\nhow the fastest of them cuts ops (" << layoutText(best) << "), with the times of one micro-batch\n";
+  out << "\nshardings of the ops of the fastest (" << layoutText(best) << "), with the times of one micro-batch\n";
   printOpCuts(report.model, best, out);
 }
 

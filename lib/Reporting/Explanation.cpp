@@ -23,7 +23,7 @@ static int64_t recomputedOf(const PlanReport &report, const ReportedPlan &plan, 
 
 static void printMemory(const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
-  out << "memory of a rank of each stage at its worst moment; ";
+  out << "peak memory of a rank of each stage; ";
   for (size_t i = 0; i < report.groupLimits.size(); ++i) {
     const Device &device = report.cluster.groups[i].device;
     out << (i ? ", " : "") << toString(report.groupLimits[i]) << " of " << toString(device.memory);
@@ -76,7 +76,7 @@ static void printTime(const PlanReport &report, llvm::raw_ostream &out) {
       {report.search.plans[0].simulated ? "step by formulas" : "step", toString(plan.cost.stepTime), percentText(1)});
   table.print(out, "  ");
   out << "of what the devices could do, " << percentText(plan.cost.mfu) << " goes into the model (MFU) and "
-      << percentText(plan.cost.hfu) << " into products, repeated ones too (HFU)\n"
+      << percentText(plan.cost.hfu) << " into matmuls, recomputed ones too (HFU)\n"
       << utilizationText(report, plan.layout) << '\n';
   out << "per stage and micro-batch\n";
   TextTable stages({"stage", "forward", "backward", "weight gradient", "exposed comm.", "gradient reduction",
@@ -148,9 +148,9 @@ std::string mlir::ppc::nothingToDecide(const PlanReport &report, PlanKey key) {
   case PlanKey::Schedule:
     return layout.pp == 1 ? "there is one pipeline stage and nothing to schedule" : "";
   case PlanKey::Context:
-    return layout.cp == 1 ? "sequences are not cut (cp is 1)" : "";
+    return layout.cp == 1 ? "sequences are not sharded (cp is 1)" : "";
   case PlanKey::SequenceParallel:
-    return layout.tp == 1 ? "there is nothing to cut along the sequence while tp is 1" : "";
+    return layout.tp == 1 ? "there is nothing to shard along the sequence while tp is 1" : "";
   case PlanKey::Ep:
   case PlanKey::Etp:
     return report.model.moe ? "" : "the model has no experts";
@@ -159,7 +159,7 @@ std::string mlir::ppc::nothingToDecide(const PlanReport &report, PlanKey key) {
                ? "no two ranks hold the same state"
                : "";
   case PlanKey::ShardGroup:
-    return layout.zero == 0 ? "no state is cut (zero is 0)" : "";
+    return layout.zero == 0 ? "no state is sharded (zero is 0)" : "";
   case PlanKey::RecomputedLayers:
     return layout.recompute != Recompute::Full ? "no whole layers are recomputed" : "";
   default:
@@ -188,7 +188,7 @@ static std::string whyNoAlternative(const PlanReport &report, PlanKey key) {
 static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
   if (std::string why = nothingToDecide(report, key); !why.empty()) {
-    out << toString(key) << " is no decision of this plan: " << why << '\n';
+    out << toString(key) << " is not a decision of this plan: " << why << '\n';
     return true;
   }
   int64_t value = planValue(plan.layout, key);

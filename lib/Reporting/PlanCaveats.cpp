@@ -34,7 +34,7 @@ std::string mlir::ppc::utilizationText(const PlanReport &report, const ParallelL
           : window ? "all keys of a layer's window (K), masked ones too (not halved for being causal)"
                    : "all keys, masked ones too (not halved for being causal)";
   if (!report.plans.empty())
-    text += "\nHFU: the products that are computed, repeated ones too, counted alike over the same peak: " +
+    text += "\nHFU: all matmuls that are computed, recomputed ones too, over the same peak: " +
             percentText(report.plans[0].cost.hfu) + " for plan 1";
   return text;
 }
@@ -68,8 +68,8 @@ std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
            "are designed to do";
   if (stack.name != "ppc")
     return "";
-  return "stack ppc is what PPC's programs are designed to do on such devices: programs run on hosts today, no GPU "
-         "has run those of the CUDA target yet; --target cuda plans what those do, and prices it as they do it";
+  return "stack ppc models what PPC's programs are designed to do on such devices: today programs run on CPUs, no GPU "
+         "has run those of the CUDA target yet; --target cuda plans programs of that target, with their costs";
 }
 
 std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {
@@ -82,7 +82,7 @@ std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayou
 std::string mlir::ppc::assumptionText(const PlanReport &report) {
   if (!report.assumesStack)
     return "";
-  return "nobody said what runs the plans: stack " + report.stack.name +
+  return "no option names the software that runs the plans: stack " + report.stack.name +
          " is assumed. --target host or cuda plans what ppc-compile runs, --stack megatron-core, fsdp, ... what other "
          "software runs (--list-stacks), --stack FILE.yaml one's own";
 }
@@ -141,11 +141,10 @@ std::string mlir::ppc::whyIdle(const PlanReport &report, PlanKey key) {
   const int64_t all = layout.shardRanks();
   auto idleGroup = [&](llvm::StringRef what, int64_t leastLevel, int64_t ranks) -> std::string {
     if (layout.zero < leastLevel)
-      return llvm::formatv("no {0} are cut (zero is below {1})", what, leastLevel);
+      return llvm::formatv("no {0} are sharded (zero is below {1})", what, leastLevel);
     if (ranks != all)
       return "";
-    return llvm::formatv("these are all {0} ranks that share a copy of the state, which share its {1} without it", all,
-                         what);
+    return llvm::formatv("these are all {0} ranks of the shard group, which shard its {1} without it", all, what);
   };
   switch (key) {
   case PlanKey::Offload:
@@ -153,7 +152,7 @@ std::string mlir::ppc::whyIdle(const PlanReport &report, PlanKey key) {
   case PlanKey::ShardGroup:
     return layout.shardRanks() == layout.dataRanks()
                ? llvm::formatv(
-                     "these are all {0} data-parallel ranks, which share one copy of the cut state without it", all)
+                     "these are all {0} data-parallel ranks, which share one copy of the sharded state without it", all)
                      .str()
                : "";
   case PlanKey::GradientGroup:
@@ -161,7 +160,7 @@ std::string mlir::ppc::whyIdle(const PlanReport &report, PlanKey key) {
   case PlanKey::ParameterGroup:
     return idleGroup("parameters", 3, layout.parameterRanks());
   case PlanKey::Attention:
-    return report.stack.attentionOfProducts ? "programs of stack " + report.stack.name + " compute it by products" : "";
+    return report.stack.attentionOfProducts ? "programs of stack " + report.stack.name + " compute it by matmuls" : "";
   default:
     return "";
   }

@@ -51,7 +51,7 @@ static void printHeading(const PlanReport &report, llvm::raw_ostream &out) {
 static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
   if (std::string devices = unmeasuredDevices(report.cluster); !devices.empty())
     out << "~ no step on " << devices
-        << " was ever compared with its prediction: rates are those of data sheets and of other devices\n";
+        << " was ever compared with its prediction: rates come from data sheets and other devices\n";
   out << utilizationText(report, report.plans[0].layout) << '\n';
   if (std::string caveat = stackCaveat(report.stack, report.cluster); !caveat.empty())
     out << caveat << '\n';

@@ -20,7 +20,7 @@ public:
     for (const SimulatedEvent &each : step.events)
       tracks.insert({each.device, int(each.stream)});
     for (size_t device = 0; device < step.devices.size(); ++device) {
-      name("process_name", int64_t(device), 0, "pipeline device " + std::to_string(device));
+      name("process_name", int64_t(device), 0, "pipeline rank " + std::to_string(device));
       for (int stream = 0; stream < simulatedStreamCount; ++stream)
         if (tracks.count({int32_t(device), stream}))
           name("thread_name", int64_t(device), stream, toString(SimulatedStream(stream)));
@@ -171,7 +171,7 @@ llvm::Error mlir::ppc::writeTrace(const PlanReport &report, llvm::raw_ostream &o
       writer.json.attribute("layout", toString(plan.layout));
       writer.json.attribute("step_time_s", step->stepTime.value);
       if (step->extrapolated)
-        writer.json.attribute("shortened", "a step of fewer micro-batches is drawn");
+        writer.json.attribute("shortened", "the trace shows a step of fewer micro-batches");
     });
     writer.json.attributeArray("traceEvents", [&] {
       writer.writeTracks();

@@ -78,16 +78,16 @@ llvm::Error mlir::ppc::addPhases(const FineTuning &tuning, const ModelShape &mod
   Bytes resident = memory.parameters + memory.gradients + memory.optimizer + memory.framework;
   Seconds forward = forwardTime(report, plan);
   std::string reference = tuning.adapterRank ? "the policy without its adapters: no weights of its own"
-                                             : "a copy of the weights in 16 bits, cut as the policy's";
+                                             : "a copy of the weights in 16 bits, sharded like the policy's";
   if (tuning.objective == Objective::Grpo) {
     Bytes free = report.memoryLimit - resident;
     Generation generation = planGeneration(tuning, model, report, free);
     if (!generation.tensor)
       return llvm::createStringError(
           llvm::formatv(
-              "nothing generates beside the training: {0} of a device are left beside {1} that stay, and the weights "
-              "of "
-              "{2} in 16 bits with one sequence of {3} tokens need more on every tensor-parallel degree within a node",
+                        "no device can generate while its training state stays: {0} of a device are free besides {1} that stay, and "
+          "the weights of {2} in 16 bits with one sequence of {3} tokens need more at every tensor-parallel degree "
+          "within a node",
               toString(free), toString(resident), model.name, report.job.sequence)
               .str());
     report.phases.push_back(

@@ -123,7 +123,7 @@ private:
       if (next[device] < schedule.devices[device].size())
         return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                        "schedule \"" + schedule.name + "\": device " + llvm::Twine(device) +
-                                           " waits for ever before " +
+                                           " waits forever before " +
                                            toString(schedule.devices[device][next[device]]));
     return llvm::Error::success();
   }

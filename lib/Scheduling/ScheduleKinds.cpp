@@ -86,7 +86,7 @@ static std::string multipleOfDevices(const PipelineShape &shape) {
     return "";
   int64_t below = shape.microBatches / shape.devices * shape.devices, above = below + shape.devices;
   return "sends micro-batches in groups of the " + std::to_string(shape.devices) + " devices, so " +
-         std::to_string(shape.microBatches) + " is no legal number of them; " +
+         std::to_string(shape.microBatches) + " is not a legal number of them; " +
          (below ? std::to_string(below) + " and " : "") + std::to_string(above) + " are";
 }
 
@@ -188,15 +188,15 @@ static std::vector<PipelineScheduleKind> makeKinds() {
                    makeChimeraSchedule, {"bidirectional"}, everyGroup)
       .earliestFirst = true;
   addBidirectional("dualpipe",
-                   "two copies in opposite directions, each forward beside a backward: hides expert all-to-all",
+                   "two copies in opposite directions, each forward overlaps with a backward: hides expert all-to-all",
                    makeDualPipeSchedule, {"dual-pipe"}, everyPair)
       .splitsBackward = true;
-  addV("dualpipev", "dualpipe cut where its directions meet: one copy of the model, in a V", makeDualPipeVSchedule,
+  addV("dualpipev", "the half of dualpipe with one copy of the model, in a V", makeDualPipeVSchedule,
        {"dualpipe-v", "dual-pipe-v"});
   PipelineScheduleKind &sliced =
       add("seq1f1b", "1f1b over slices of the sequence: a fraction of its bubble and of its activations",
           makeSequenceChunkedSchedule, {"seq-1f1b", "sequence-chunked"});
-  sliced.needs = "sequences cut into slices";
+  sliced.needs = "sequences split into slices";
   sliced.slicesSequence = true;
   sliced.alternates = true;
   for (PipelineScheduleKind &kind : kinds)
@@ -268,7 +268,7 @@ llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineS
     return refuse(named + "has " + legal + " chunks per device, not " + Twine(shape.chunks));
   }
   if (shape.slices > 1 && !kind.slicesSequence)
-    return refuse(named + "does not cut the sequence: it has 1 slice per micro-batch, not " + Twine(shape.slices));
+    return refuse(named + "does not slice the sequence: it has 1 slice per micro-batch, not " + Twine(shape.slices));
   if ((shape.lead || shape.lag) && !kind.fitsDurations())
     return refuse(named + "does not fit durations: it has no lead and lag");
   if (shape.lead < 0 || shape.lag < 0 || shape.lead > maxSlope || shape.lag > maxSlope)

@@ -75,7 +75,7 @@ public:
       size_t timed = timeline.devices[device].size();
       if (timed < schedule.devices[device].size())
         return llvm::createStringError(llvm::inconvertibleErrorCode(), "schedule \"" + schedule.name + "\": device " +
-                                                                           Twine(device) + " waits for ever before " +
+                                                                           Twine(device) + " waits forever before " +
                                                                            toString(schedule.devices[device][timed]));
       timeline.peakInFlight.push_back(peakInFlight(schedule.devices[device], share));
       timeline.stepTime = std::max(timeline.stepTime, free[device]);

@@ -60,7 +60,7 @@ private:
       event(what, "M", device, track, Seconds(0),
             [&] { json.attributeObject("args", [&] { json.attribute("name", value); }); });
     };
-    name("process_name", 0, "pipeline device " + std::to_string(device));
+    name("process_name", 0, "pipeline rank " + std::to_string(device));
     name("thread_name", Compute, "compute");
     name("thread_name", ForwardMessages, "messages forward");
     name("thread_name", BackwardMessages, "messages backward");

@@ -133,7 +133,7 @@ static llvm::Error verifyProgress(const PipelineSchedule &schedule, llvm::ArrayR
   if (stuck.empty())
     return llvm::Error::success();
   const StuckDevice &first = stuck.front();
-  return refuse(schedule, "deadlock: " + place(schedule, first.device, first.action) + "waits for ever before " +
+  return refuse(schedule, "deadlock: " + place(schedule, first.device, first.action) + "waits forever before " +
                               toString(first.action) +
                               (first.isSlot ? " for its message to be received by " : " for the message of ") +
                               toString(first.missing) + " of stage " + Twine(first.missing.stage));

@@ -241,7 +241,7 @@ llvm::Error ReplayBuilder::checkMeetings() const {
   for (const auto &[key, transfer] : messages)
     if (!isMet(transfer))
       return llvm::createStringError("rank " + llvm::Twine(std::get<3>(key)) +
-                                     " sends a message that nobody receives, or nobody sends what is received from it");
+                                     " has a send without a receive, or a receive from it has no send");
   return llvm::Error::success();
 }
 

@@ -87,7 +87,7 @@ llvm::Expected<CsvTable> mlir::ppc::readCsv(llvm::StringRef name, llvm::StringRe
     if (table.header.empty()) {
       for (size_t i = 0; i < cells.size(); ++i)
         if (llvm::is_contained(llvm::ArrayRef(cells).take_front(i), cells[i]))
-          return splitter.fail(line, "column '" + cells[i] + "' is there twice");
+          return splitter.fail(line, "column '" + cells[i] + "' occurs twice");
       table.header = cells;
       continue;
     }

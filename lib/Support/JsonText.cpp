@@ -84,7 +84,7 @@ llvm::Error checkJsonText(llvm::StringRef name, llvm::StringRef text) {
       llvm::StringRef key = levels.empty() ? "" : levels.back().key;
       return errorAt(name, text, at,
                      (key.empty() ? "" : "key " + key + ": ") + word +
-                         " is no number of JSON, though Python writes it: write a finite number, or remove the key");
+                         " is not a JSON number, though Python writes it: write a finite number, or remove the key");
     }
   }
   return llvm::Error::success();

@@ -194,7 +194,7 @@ llvm::Error OutputFile::open() {
     return openStream();
   PartialFile partial;
   if (std::error_code problem = partial.create(target, 0600))
-    return failure((fs::exists(status) ? "no file can be made beside it: " : "") + problem.message());
+    return failure((fs::exists(status) ? "cannot make a file next to it: " : "") + problem.message());
   return llvm::Error::success();
 }
 

@@ -139,7 +139,7 @@ bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int 
     for (const YamlNode &earlier : to.keys)
       if (earlier.text == key.text)
         return fail(entry.getSourceRange().Start,
-                    "key \"" + key.text + "\" is there twice; first in line " + llvm::Twine(earlier.line));
+                    "key \"" + key.text + "\" occurs twice; first in line " + llvm::Twine(earlier.line));
     if (!build(entry.getValue(), value, depth + 1))
       return false;
     if (value.kind == YamlNode::Null)

@@ -130,7 +130,7 @@ def check(build, config, options, target="host"):
     if status:
         return "refused" if status == 1 and "error:" in said else "failed", said.splitlines()
     if ",priced," not in table.split("\n")[0]:
-        return "unpriced", [line for line in said.splitlines() if "not priced" in line]
+        return "unpriced", [line for line in said.splitlines() if "no cost estimate" in line]
     found = differences(table, sharding_groups(command))
     return ("differs" if found else "ok"), found
 

@@ -337,7 +337,7 @@ TEST(ManifestTest, BrokenJsonNamesThePlace) {
   struct Mistake {
     const char *text, *error;
   };
-  const char *notFinite = " is no number of JSON, though Python writes it: write a finite number, or remove the key";
+  const char *notFinite = " is not a JSON number, though Python writes it: write a finite number, or remove the key";
   const Mistake numbers[] = {{"{\"a\": {\"b\": 1},\n \"c\": NaN}", ":2:7: key \"c\": NaN"},
                              {"{\"c\": [1, Infinity]}", ":1:11: key \"c\": Infinity"},
                              {"{\"c\": -Infinity}", ":1:7: key \"c\": -Infinity"},

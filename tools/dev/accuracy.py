@@ -39,7 +39,7 @@ def arguments():
     parser.add_argument("--slack", type=float, metavar="F",
                         help="widen the bounds on errors by this factor, and hold a few rows of a table to them, too")
     parser.add_argument("--intervals", metavar="DIR", help="also the intervals of rows left out by source, with the rows of DIR "
-                        "(test/Accuracy/heldout) beside those of --measured")
+                        "(test/Accuracy/heldout) and those of --measured")
     parser.add_argument("--write-errors", action="store_true",
                         help="with --intervals: write lib/CostModel/measured-errors.csv, from which predictions get their intervals")
     parser.add_argument("--tune", type=int, default=0, metavar="ROUNDS", help="with --write-errors: choose the intervals' parameters anew")

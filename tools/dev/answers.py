@@ -18,7 +18,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 PAGE = os.path.join(ROOT, "docs/guide/Recipes.md")
 BLOCKS = re.compile(r"```sh\n(?P<commands>.*?)```\n\n```text\n(?P<output>.*?)```\n", re.S)
 # Lines of the output that are shown: all but what the numbers count and where the time goes.
-DROPPED = ("MFU: ", "HFU: ", "stack ppc is", "where the time goes", "no layout of the space", "ppc-compile 1:", "plans: ", "nobody said", "~ no step", "note: by closed formulas", "ranges: ")
+DROPPED = ("MFU: ", "HFU: ", "stack ppc models", "where the time goes", "no layout of the space", "ppc-compile 1:", "plans: ", "no option names", "~ no step", "note: by closed formulas", "ranges: ")
 
 
 def shown(text):

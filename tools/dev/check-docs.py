@@ -29,7 +29,7 @@ NOT_RUN = {
     "installs packages": "setup.sh itself is run by check.sh",
     "builds everything": "check.sh has just done so",
     "takes minutes": "run by hand before a release",
-    "needs a machine that does nothing else": "bodies that end late end the run; test/Runtime emulates",
+    "needs a machine that does nothing else": "compiled functions that are late end the run; test/Runtime emulates",
     "needs a GPU": "test/Target/Cuda/gpu-check.test runs such commands on the stand-in",
     "needs mpirun": "test/Integration/mpi.test runs such commands where mpirun is installed",
     "downloads a framework": "the golden files in the tree are its result",
@@ -77,7 +77,7 @@ def quotes(page):
             lines = iter([line.strip() for line in file])
         for line in match["body"].splitlines():
             if line.strip() not in ("", "...") and line.strip() not in lines:
-                problems.append(f"{where}: {match['source']} does not hold, at this place, the line\n{line}")
+                problems.append(f"{where}: {match['source']} does not have here the line\n{line}")
                 break
     return problems
 

@@ -25,7 +25,7 @@ PLACES = {"lib/Support/OutputFile.cpp": WRITES + "|O_RDONLY", "lib/Support/Input
 OTHERS = {
     "lib/Codegen/RunTool.cpp": ("createTemporaryFile|getFile", "what a linker or an assembler says, in a file of its own"),
     "lib/Target/Cuda/Assembler.cpp": ("createTemporaryFile|getFile|raw_fd_ostream", "what the assembler takes and gives, in files of their own"),
-    "runtime/core/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not written beside"),
+    "runtime/core/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not replaced"),
     "runtime/core/Machine.cpp": ("ifstream", "what the system says in /proc"),
     "tools/ppc-bench/ProcessMemory.cpp": ("ifstream", "what the system says in /proc"),
     "tools/ppc-bench/Roofline.cpp": ("getFile", "what a program has written with --profile"),
@@ -53,7 +53,7 @@ def check_file(path, text):
                 used.add(match.group())
                 if not re.search(rf"(?<!\w)(?:{allowed})(?!\w)", line):
                     place = "runtime/core/File.h" if path.startswith("runtime/") else place
-                    problems.append(f"{path}:{number}: {match.group()}: files are {kind} through {place}; where that cannot be, say why in "
+                    problems.append(f"{path}:{number}: {match.group()}: files are {kind} through {place}; if that is impossible, give the reason in "
                                     "tools/dev/check-files.py")
     return problems, used
 

@@ -79,7 +79,7 @@ EXEMPT = {"include/ppc/Sharding/Combiner.td": "declares an enum for attributes, 
 ONLY_CALLED_IN = {
     "defaultTarget()": (["include/ppc/Target/TargetCapabilities.h", "tools/*/Options.cpp", "lib/Phases/RegisterPhases.cpp",
                          "include/ppc/Transforms/*/Passes.td", "test/*"],
-                        "options choose a target where none is named; everything else asks the chosen one"),
+                        "options choose a default target; everything else asks the chosen one"),
 }
 
 PATHS = [  # path pattern -> library; the first that matches

@@ -22,7 +22,7 @@ OF_THE_PROCESS = {
     r"hasPackedProducts::known": "what the processor has, looked up once, constant afterwards",
 }
 OF_A_THREAD = {
-    r"multiply::(packed|wide)[ABC]|runRounded::total|scratch::(buffers|memory|sizes)": "memory that a product overwrites before it reads it",
+    r"multiply::(packed|wide)[ABC]|runRounded::total|scratch::(buffers|memory|sizes)": "memory that a matmul overwrites before it reads it",
     r"library::instance|runBatched::products": "oneDNN's engine and prepared kernels, by shape",
     r"forEachOnThreads::turns": "what one call shares with the threads that help it",
 }

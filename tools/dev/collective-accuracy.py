@@ -118,7 +118,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--measured", required=True, help="folder with micro/*.csv")
     parser.add_argument("--build", default=os.path.join(ROOT, "build/dev"))
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst rows of each group")
+    parser.add_argument("--worst", type=int, default=0, help="number of the worst rows of each group to print")
     arguments = parser.parse_args()
     tool = os.path.join(arguments.build, "bin/ppc-collective-times")
     if not os.path.exists(tool):

@@ -134,13 +134,13 @@ def main():
             for case in cases:
                 compile_once(arguments, case, config, folder)
 
-    print("| | processor time | ratio | wall time | peak memory | object |")
+    print("| | CPU time | ratio | wall time | peak memory | object |")
     print("|---|---|---|---|---|---|")
     base = min(cases[0].processor)
     for case in cases:
         print(f"| {case.name} | {min(case.processor):.2f} s | {min(case.processor) / base:.2f} | {min(case.wall):.2f} s | "
               f"{case.memory:.0f} MiB | {case.object_bytes / 2**20:.1f} MiB |")
-    print("\n| processor time of | " + " | ".join(PHASES) + " |")
+    print("\n| CPU time of | " + " | ".join(PHASES) + " |")
     print("|---|" + "---|" * len(PHASES))
     for case in cases:
         print(f"| {case.name} | " + " | ".join(f"{case.phases[phase]:.2f} s" if phase in case.phases else "" for phase in PHASES) + " |")

@@ -317,7 +317,7 @@ def table(build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environment", type=pathlib.Path, help="a Python environment, made if it is not there; without it this Python's torch")
-    parser.add_argument("--build", type=pathlib.Path, help="the build folder: our kernels beside")
+    parser.add_argument("--build", type=pathlib.Path, help="the build folder: adds columns of our kernels")
     parser.add_argument("--check", type=pathlib.Path, help="fail unless this file holds the table")
     options = parser.parse_args()
     if options.environment:

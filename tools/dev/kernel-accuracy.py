@@ -25,8 +25,8 @@ ATTENTION_DEVICES = {"A100-80GB SXM4": "A100-SXM-80GB", "H100 SXM5": "H100-SXM-8
 ATTENTION_KERNELS = {"FlashAttention-1": "flash1", "FlashAttention-2": "flash2", "FlashAttention-3": "flash3",
                      "cuDNN": "cudnn"}
 # Table -> the largest mean error allowed; "attention" stands for its tables.
-BOUNDS = {"products H100-SXM-80GB bf16": 0.08, "products B200 bf16": 0.08, "products B200 fp8": 0.10, "attention": 0.10,
-          "products A100-SXM-80GB bf16 (weight gradients, zero bubble)": 0.10}
+BOUNDS = {"matmuls H100-SXM-80GB bf16": 0.08, "matmuls B200 bf16": 0.08, "matmuls B200 fp8": 0.10, "attention": 0.10,
+          "matmuls A100-SXM-80GB bf16 (weight gradients, zero bubble)": 0.10}
 
 
 class Row:
@@ -53,7 +53,7 @@ def xla_products(measured):
         b, m, n, k = (int(row[c]) for c in ("batch", "m", "n", "k"))
         device = XLA_DEVICES[row["device_key"]]
         small = "" if 2 * b * m * n * k >= 2e9 else ", < 2 GFLOP"
-        yield Row(f"products {device} {precision}{small}", [f"gemm {device} {precision} {b} {m} {n} {k}"],
+        yield Row(f"matmuls {device} {precision}{small}", [f"gemm {device} {precision} {b} {m} {n} {k}"],
                   float(row["implied_time_us"]) * 1e-6)
 
 
@@ -69,7 +69,7 @@ def other_products(measured):
         line = f"grouped {device} {precision} {b} {b * m} {n} {k}" if grouped else f"gemm {device} {precision} {b} {m} {n} {k}"
         origin = row["source"].split()[0].split("/")[-1]
         best = ", best shape found" if "MAMF" in row["source"] else ""
-        yield Row(f"{'grouped ' if grouped else ''}products {device} {precision} ({origin}{best})", [line],
+        yield Row(f"{'grouped ' if grouped else ''}matmuls {device} {precision} ({origin}{best})", [line],
                   flops / float(row["achieved_tflops"]) * 1e-12)
 
 
@@ -83,7 +83,7 @@ def layer_products(measured):
         if row["op"] in shapes:
             b, m, n, k = shapes[row["op"]]
             # The table rounds times to 0.1 ms; its TFLOP/s are exact.
-            yield Row("products A100-SXM-40GB fp16 (cookbook layer)", [f"gemm A100-SXM-40GB fp16 {b} {m} {n} {k}"],
+            yield Row("matmuls A100-SXM-40GB fp16 (cookbook layer)", [f"gemm A100-SXM-40GB fp16 {b} {m} {n} {k}"],
                       2 * b * m * n * k / float(row["tflops"]) * 1e-12, burst=False)
 
 
@@ -95,7 +95,7 @@ def weight_gradients(measured):
         tokens = 1024 * int(row["micro_batch"])
         shapes = [(3 * hidden, hidden), (hidden, hidden), (4 * hidden, hidden), (hidden, 4 * hidden)]
         lines = [f"gemm A100-SXM-80GB bf16 1 {m} {n} {tokens}" for m, n in shapes] * ((layers + 2) // int(row["p"]))
-        yield Row("products A100-SXM-80GB bf16 (weight gradients, zero bubble)", lines, float(row["T_W_ms"]) * 1e-3, burst=False)
+        yield Row("matmuls A100-SXM-80GB bf16 (weight gradients, zero bubble)", lines, float(row["T_W_ms"]) * 1e-3, burst=False)
 
 
 def attention(measured):
@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--measured", required=True, help="folder with micro/*.csv")
     parser.add_argument("--build", default=os.path.join(ROOT, "build/dev"))
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is missed")
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst rows of each table")
+    parser.add_argument("--worst", type=int, default=0, help="number of the worst rows of each table to print")
     arguments = parser.parse_args()
     tool = os.path.join(arguments.build, "bin/ppc-kernel-times")
     if not os.path.exists(tool):

@@ -166,7 +166,7 @@ class Sweep:
             if result == compare.EQUAL and same and ours["module"] != base[1]["module"] and not compare.NOT_OF_THE_LOSS & set(case):
                 text = "another module for what changes nothing"
             if result == compare.EQUAL and not same and "loss" in reference and ours["module"] == base[1]["module"]:
-                text = f"the same module, within rounding: {reference['loss'] - base[0]['loss']:.1e}"
+                text = f"modules are equal, results within rounding: {reference['loss'] - base[0]['loss']:.1e}"
             self.counts[result] += 1
             self.keys |= {(name, key) for key in case}
             bad = result in (compare.SILENT, compare.UNNAMED, compare.WRONG_DEFAULT)

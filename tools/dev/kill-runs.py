@@ -207,11 +207,11 @@ class Runs:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200, help="how many times to kill (default 200)")
-    parser.add_argument("--seed", type=int, help="draws moments and victims (default: drawn)")
+    parser.add_argument("--seed", type=int, help="seed of the random times and victims (default: random)")
     parser.add_argument("--steps", type=int, default=60, help="steps of a run (default 60)")
     parser.add_argument("--every", type=int, default=2, help="steps between checkpoints (default 2)")
     parser.add_argument("--damage", type=float, default=0, help="share of rounds that find the newest checkpoint damaged (default 0)")
-    parser.add_argument("--full-disk", type=float, default=0, help="share of rounds without room for checkpoints (default 0)")
+    parser.add_argument("--full-disk", type=float, default=0, help="share of rounds in which the disk is full for checkpoints (default 0)")
     parser.add_argument("--disk", help="folder of a small file system, for the checkpoints")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROGRAM [OPTIONS]", help="what to run")
     arguments = parser.parse_args()
@@ -235,7 +235,7 @@ def main():
     for problem in runs.problems:
         print("    " + problem)
     count = runs.count
-    print(f"{runs.kills()} kills, {count['checkpoint']} of them while a checkpoint was being written, {count['full']} without room for one; "
+    print(f"{runs.kills()} kills, {count['checkpoint']} of them while a checkpoint was being written, {count['full']} on a full disk; "
           f"{count['damaged']} newest checkpoints damaged; "
           f"{count['finished']} runs came to their end, {'not all' if runs.problems else 'all'} with the losses of the unbroken run")
     sys.exit(1 if runs.problems else 0)

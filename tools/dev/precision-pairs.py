@@ -57,8 +57,8 @@ def main():
                 times[precision].append((processor_time(program, 1 + options.steps, cores) - short) / options.steps)
             print("f32 {:.2f} s, bf16 {:.2f} s".format(*(times[p][-1] for p in programs)), flush=True)
     ratios = [b / a for a, b in zip(times["f32"], times["bf16"])]
-    print(f"processor time of a step, bf16 / f32: median of {len(ratios)} pairs {statistics.median(ratios):.3f}, "
-          f"least against least {min(times['bf16']) / min(times['f32']):.3f}")
+    print(f"CPU time of a step, bf16 / f32: median of {len(ratios)} pairs {statistics.median(ratios):.3f}, "
+          f"minimum against minimum {min(times['bf16']) / min(times['f32']):.3f}")
     return 0
 
 

@@ -217,7 +217,7 @@ def main():
     print(f"{options.count} searches: {counts['plans']} found plans, {counts['no plan']} found that there is none, "
           f"{counts['refused']} were refused, {counts['failed']} failed")
     if counts["plans"] < options.count // 2:
-        sys.exit("fewer than half of the searches found a plan: what is drawn says little")
+        sys.exit("fewer than half of the searches found a plan: change the random models")
     sys.exit(1 if counts["failed"] else 0)
 
 

@@ -110,14 +110,14 @@ def main():
     parser.add_argument("--plan-tool", required=True, metavar="FILE", help="the ppc-plan to run (a release build)")
     parser.add_argument("--alternatives", action="store_true", help="with what another decision would cost")
     parser.add_argument("--markdown", metavar="FILE", help="write the table there")
-    parser.add_argument("--targets", action="store_true", help="processor time of searches for each target")
+    parser.add_argument("--targets", action="store_true", help="CPU time of searches for each target")
     parser.add_argument("--only", metavar="NAME", default="", help="with --targets: of these models")
     options = parser.parse_args()
     if options.targets:
         lines, within = time_targets(options)
         write(options, lines)
         sys.exit(0 if within else "a search takes longer than its bound")
-    lines = ["| problem | wall time | processor time | peak memory | bound | fastest step |", "|---|---|---|---|---|---|"]
+    lines = ["| problem | wall time | CPU time | peak memory | bound | fastest step |", "|---|---|---|---|---|---|"]
 
     def row(name, model, cluster, sequence, batch, bound=None):
         wall, cpu, memory, step = run(options.plan_tool, model, cluster, sequence, batch, options.alternatives)

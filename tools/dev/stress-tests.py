@@ -130,10 +130,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder")
     parser.add_argument("--times", type=int, default=50, help="runs of each test (default 50)")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no more runs after so many seconds")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no more runs after this time")
     parser.add_argument("--avx2", action="store_true", help="without AVX-512")
-    parser.add_argument("--draw", action="store_true", help="draw other cases each time")
-    parser.add_argument("--no-load", action="store_true", help="start nothing beside the tests")
+    parser.add_argument("--draw", action="store_true", help="random cases, other ones each time")
+    parser.add_argument("--no-load", action="store_true", help="start no load besides the tests")
     parser.add_argument("tests", nargs="*", metavar="TEST")
     arguments = parser.parse_args()
     if arguments.times < 1:

@@ -95,7 +95,7 @@ private:
     products.reserve();
     double edge = double(size);
     return measure(
-        {llvm::formatv("{0}product {1} x {1} x {1}", bf16 ? "bf16 " : "", size), 0, 2 * edge * edge * edge, "FLOP"},
+        {llvm::formatv("{0}matmul {1} x {1} x {1}", bf16 ? "bf16 " : "", size), 0, 2 * edge * edge * edge, "FLOP"},
         [&] { products.run(number, a.address, b.address, c.address); });
   }
 

@@ -140,10 +140,9 @@ void printTensorBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
   if (!any)
     return;
   table.print(out);
-  out << "\nInstructions of the steady loop, for each product m16n8k16 of a warp. Issue and units beside the time in "
-         "which "
-         "tensor cores at their peak do the operations that are wanted: more than 100.0 % is the bound. Bytes that "
-         "tensor copies write to shared memory are not in it.\n\n";
+  out << "\nInstructions of the steady loop, for each m16n8k16 matmul of a warp. Issue and units are relative to the "
+         "time that tensor cores at their peak take for the operations of the matmul: above 100.0 % they are the "
+         "bottleneck. Bytes that tensor copies write to shared memory do not count.\n\n";
   if (hasRoles)
     out << "Attention forward is of all warps of a block, which have roles, for one tile of 128 keys that 256 queries "
            "see.\n\n";
@@ -185,9 +184,9 @@ void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu
                mma ? percentText(shares.shared) : ""});
   }
   table.print(out);
-  out << "\nUnits and bytes of a thread, in one turn of the main loop or, without one, in all. Issue: of the time in "
-         "which copies move what the same instructions load and store, and, with tensor cores, of the time that the "
-         "products of that turn take.\n\n";
+  out << "\nUnits and bytes of a thread, in one iteration of the main loop or, without one, in the whole kernel. Issue: "
+         "percentage of the time in which copies move the bytes that these instructions load and store; with tensor "
+         "cores, of the time that the matmuls of that iteration take.\n\n";
 }
 
 } // namespace mlir::ppc

@@ -17,7 +17,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) static void addArra
 static float *floats(BenchRank &rank, int64_t offset) { return reinterpret_cast<float *>(rank.arena + offset); }
 
 Benchmark productBenchmark(int64_t m, int64_t n, int64_t k, bool bf16) {
-  std::string name = llvm::formatv("{0}product {1} x {2} x {3}", bf16 ? "bf16 " : "", m, n, k);
+  std::string name = llvm::formatv("{0}matmul {1} x {2} x {3}", bf16 ? "bf16 " : "", m, n, k);
   return {name, [=](BenchRank &rank) -> std::function<void()> {
             // Version, type, accumulate, type of C, sizes, strides of A, B and C, no loops.
             std::vector<int64_t> call = {2, bf16 ? PPCRT_BF16 : PPCRT_F32, 0, PPCRT_F32, m, n, k, k, 1, n, 1, n, 1, 0};

@@ -11,11 +11,11 @@ namespace {
 
 namespace cl = llvm::cl;
 
-cl::SubCommand roofline("roofline", "What a program writes with --profile, beside what this machine could do");
+cl::SubCommand roofline("roofline", "Compares a profile of a program (--profile) with the peak rates of this machine");
 cl::opt<std::string> profile(cl::Positional, cl::sub(roofline), cl::Required, cl::desc("<profile.json>"));
 cl::opt<bool> ofGpu("gpu", cl::sub(roofline),
                     cl::desc("The program ran on GPUs: the first one is measured, not cores"));
-cl::opt<bool> inBf16("bf16", cl::sub(roofline), cl::desc("The products of the program are in bf16; default: f32"));
+cl::opt<bool> inBf16("bf16", cl::sub(roofline), cl::desc("The matmuls of the program are in bf16; default: f32"));
 
 constexpr double seconds = 0.25;
 

@@ -34,7 +34,7 @@ namespace {
 
 cl::SubCommand step(
     "step",
-    "One training step of a LLaMA: PPC beside JAX and PyTorch, in turn, with losses, memory and where the time goes");
+    "Compares a training step of a LLaMA in PPC, JAX and PyTorch: losses, memory and a breakdown of the time");
 cl::opt<std::string> config("config", cl::sub(step), cl::value_desc("config.json"),
                             cl::desc("Model; default: 4 layers, hidden 512, vocabulary 32,000"));
 cl::opt<std::string> weights("weights", cl::sub(step), cl::value_desc("path"),
@@ -44,7 +44,7 @@ IntegerOption sequence("seq-len", within(1, limits::sequenceLength), cl::sub(ste
 IntegerOption batch("global-batch", within(1, limits::globalBatch), cl::sub(step), cl::value_desc("sequences"),
                     cl::desc("Sequences per step (8)"), cl::init(8));
 cl::list<std::string> precisions("precision", cl::sub(step), cl::CommaSeparated, cl::value_desc("f32,bf16"),
-                                 cl::desc("Precision of the products; default: f32"));
+                                 cl::desc("Precision of the matmuls; default: f32"));
 cl::opt<std::string> layout("layout", cl::sub(step), cl::value_desc("options"),
                             cl::desc("Options for ppc-compile; default: --ranks with one rank per core"));
 cl::opt<std::string> cluster("cluster", cl::sub(step), cl::value_desc("file.yaml"),

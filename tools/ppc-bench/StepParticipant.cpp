@@ -193,7 +193,7 @@ public:
       return value.takeError();
     const llvm::json::Object *object = value->getAsObject();
     if (!object)
-      return llvm::createStringError("says '" + line + "', which is no answer");
+      return llvm::createStringError("prints '" + line + "', which is not an answer");
     return StepRecord{numbers(*object, "seconds"), numbers(*object, "losses")};
   }
 
@@ -246,7 +246,7 @@ llvm::Expected<std::unique_ptr<StepParticipant>> pythonBaseline(const StepWork &
     return llvm::createStringError(*absent);
   auto ready = object ? object->getString("ready") : std::nullopt;
   if (!ready)
-    return llvm::createStringError("says '" + line + "', which is no greeting");
+    return llvm::createStringError("prints '" + line + "', which is not a greeting");
   return std::make_unique<PythonBaseline>(std::move(*child), ready->str(), errors);
 }
 

@@ -100,12 +100,12 @@ void addNetwork(Measurements &all, int64_t count) {
 void setDevice(Device &device, const Measurements &all) {
   device.peak.fill(FlopsPerSecond(0));
   for (auto [precision, name] :
-       {std::pair(Precision::F32, std::string("product ")), std::pair(Precision::Bf16, std::string("bf16 product "))}) {
+       {std::pair(Precision::F32, std::string("matmul ")), std::pair(Precision::Bf16, std::string("bf16 matmul "))}) {
     device.peak[int(precision)] =
         FlopsPerSecond(std::max(all.rate(name + "512 x 512 x 512"), all.rate(name + "1024 x 1024 x 1024")));
     device.products[int(precision)] = {1, 1, 1};
   }
-  device.productFloor = Seconds(all.time("product 4 x 4 x 4").processor);
+  device.productFloor = Seconds(all.time("matmul 4 x 4 x 4").processor);
   // Arenas of models worth planning do not fit in caches.
   device.memoryBandwidth = BytesPerSecond(all.rate("stream 65536 KiB"));
   device.memoryEfficiency = 1;
@@ -159,10 +159,10 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-bench " PPC_VERSION "\n"; });
   if (!readCommandLine(argc, argv,
                        "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and "
-                       "ppc-compile.\nPrograms run on hosts: what is measured are CPU cores and what joins them.\n\n"
-                       "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
+                       "ppc-compile.\nPrograms run on CPUs: the cores and the links between them are measured.\n\n"
+                       "device: matmuls and memory. network: communication between ranks. Neither: both.\n"
                        "step: a subcommand that compares training steps; see ppc-bench step --help.\n"
-                       "roofline: a subcommand that shows a profile beside what this machine could do.\n"
+                       "roofline: a subcommand that compares a profile with the peak rates of this machine.\n"
                        "kernels: a subcommand that reads machine code of kernels for GPUs; nothing is run.\n"))
     return 2;
   if (isStepRequested())

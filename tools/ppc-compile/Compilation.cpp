@@ -135,7 +135,7 @@ bool Compilation::verify(ModuleOp logical) {
 }
 
 static bool refuseRotation() {
-  reportError("--rotate=on: no parameters are cut, so there is nothing to rotate: it takes --zero 3, and --dp or --cp "
+  reportError("--rotate=on: parameters are not sharded, so there is nothing to rotate: use --zero 3, and --dp or --cp "
               "above 1");
   return false;
 }
@@ -208,7 +208,7 @@ bool Compilation::checkDegrees(int64_t ranks) {
                        Twine(ranks)),
            false;
   if (ranks % product)
-    return reportError("--ranks " + Twine(ranks) + " is no multiple of " + names + " = " + Twine(product)), false;
+    return reportError("--ranks " + Twine(ranks) + " is not a multiple of " + names + " = " + Twine(product)), false;
   return true;
 }
 
@@ -381,8 +381,8 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
       reportError("stage " + Twine(worst) + " needs " + toString(Bytes(double(largest))) +
                   " per rank, --memory allows " + toString(Bytes(options.memory)) +
                   (options.recompute.empty()
-                       ? "; nothing more can be computed again in backward: use more ranks or a smaller --micro-batch"
-                       : ": leave out --recompute to have chosen what backward computes again, or use more ranks"));
+                       ? "; nothing more can be recomputed in backward: use more ranks or a smaller --micro-batch"
+                       : ": leave out --recompute so that recomputation is chosen to fit, or use more ranks"));
       ok = false;
     }
     before = above;

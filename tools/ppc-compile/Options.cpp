@@ -34,9 +34,8 @@ RealOption expertCapacity("expert-capacity-factor", withinReals(0, limits::capac
                           cl::init(0), cl::cat(modelCategory));
 
 cl::opt<std::string> precision("precision",
-                               cl::desc("What matrix products read: f32 (default where no --plan says it), or bf16, "
-                                        "with sums, parameters, gradients and "
-                                        "optimizer state in f32"),
+                               cl::desc("Element type of matmul operands: f32 (default if no --plan sets it), or bf16, "
+                                        "with sums, parameters, gradients and optimizer state in f32"),
                                cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
 
 IntegerOption ranks("ranks", within(1, limits::ranks),
@@ -46,7 +45,7 @@ cl::opt<std::string> cluster("cluster",
                              cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
                              cl::value_desc("file.yaml"), cl::cat(layoutCategory));
 RealOption memory("memory", withinReals(0, limits::memoryGiB).above(),
-                  cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: "
+                  cl::desc("Memory that a rank may use; recomputation in backward is chosen to fit. Default: "
                            "its share of the machine's, not enforced"),
                   cl::value_desc("GiB"), cl::cat(layoutCategory));
 /// What the table of decisions says of one, and what programs make of it.
@@ -68,12 +67,12 @@ IntegerOption tpRows = degree(PlanKey::TpRows, "; 1 without a search");
 IntegerOption tpDepth = degree(PlanKey::TpDepth, "; 1 without a search");
 cl::opt<std::string> cp =
     choice(PlanKey::Cp,
-           ". Attention gathers keys and values (=gather; without a search the default), or exchanges the cut of the "
-           "sequence for one of heads (=ulysses)",
+           ". Attention gathers keys and values (=gather; without a search the default), or an all-to-all reshards "
+           "it from the sequence to heads (=ulysses)",
            "N[=gather|ulysses]");
 IntegerOption ep =
-    degree(PlanKey::Ep, ", over all ranks of --tp first, then of --dp; default: each expert is cut by its "
-                        "width over --tp");
+    degree(PlanKey::Ep, ", over all ranks of --tp first, then of --dp; default: each expert is sharded along "
+                        "its width over --tp");
 IntegerOption pp = degree(PlanKey::Pp);
 IntegerOption vp = degree(PlanKey::Vp, "; default: as many as the schedule needs (1f1b: 1, interleaved: 2)",
                           within(1, limits::layers));
@@ -86,21 +85,21 @@ IntegerOption parameterGroup = degree(PlanKey::ParameterGroup, "; default: all o
 cl::opt<std::string> offload = choice(PlanKey::Offload, "; none without a search", "what");
 cl::opt<std::string> overlap(
     "overlap",
-    cl::desc("Communication beside computation, off or on (default): where that pays by estimate, gradients are "
-             "reduced in buckets while backward goes on, and collectives of layers run beside products"),
+    cl::desc("Overlap communication with computation, off or on (default): if the cost model predicts a speedup, gradients "
+             "are reduced in buckets during backward, and collectives of layers overlap with matmuls"),
     cl::init("on"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> rotate(
     "rotate",
     cl::desc(
-        "With --zero 3, on or off (default): blocks of parameters go round the ranks, where products can take them "
-        "one after the other, instead of being gathered"),
+        "With --zero 3, on or off (default): blocks of parameters rotate on a ring of the ranks instead of being "
+        "gathered, if matmuls can read them one after the other"),
     cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> productPieces(
     "product-pieces",
     cl::desc(
-        "Into how many pieces a product and the sum of its result over ranks are cut (tensor parallelism), so that one "
-        "piece is communicated while the next one is computed: off, a number, or auto (default): where it pays by "
-        "estimate on --cluster"),
+        "Number of chunks of a matmul whose result is summed over ranks (tensor parallelism), so that one chunk is "
+        "communicated while the next one is computed: off, a number, or auto (default): as the cost model predicts "
+        "for --cluster"),
     cl::init("auto"), cl::value_desc("n|auto|off"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule = choice(PlanKey::Schedule, " (1f1b without a search)", "name");
 cl::opt<std::string> recompute = choice(PlanKey::Recompute, "; none without a search", "what");
@@ -135,15 +134,15 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Plan, "plan", "the plan, as YAML for --plan"),
                               clEnumValN(Emit::Spmd, "spmd", "one program per stage, local shapes, collectives"),
                               clEnumValN(Emit::Ledger, "ledger",
-                                         "what ranks move, compute and hold in a step, as CSV: priced and emitted"),
+                                         "bytes moved, FLOPs and memory of each rank in a step, as CSV: predicted and emitted"),
                               clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
                               clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
                               clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
                               clEnumValN(Emit::Ptx, "ptx", "the kernels, as PTX of each architecture"),
                               clEnumValN(Emit::Kernels, "kernels",
-                                         "the kernels, and what they take of each architecture, as CSV"),
+                                         "the kernels and the resources they use on each architecture, as CSV"),
                               clEnumValN(Emit::Traffic, "traffic",
-                                         "bytes that kernels move to and from memory, beside the least, as CSV"),
+                                         "bytes that kernels move to and from memory, and the lower bound, as CSV"),
                               clEnumValN(Emit::Object, "object", "an object file (-o)")),
                    cl::cat(outputCategory));
 cl::opt<std::string> target("target", cl::desc("Device family: host, or cuda for NVIDIA GPUs"),
@@ -152,8 +151,8 @@ cl::opt<std::string> hostCpu("host-cpu",
                              cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
                              cl::value_desc("name"), cl::cat(outputCategory));
 IntegerOption optimize("optimize", within(0, 3),
-                       cl::desc("What LLVM spends on code for hosts: 0 (about three times as fast to compile; steps of "
-                                "models that are not small take longer) to 3 (default). Sums of f32 round differently"),
+                       cl::desc("LLVM's optimization level for CPU code: 0 (compiles about three times as fast; steps of "
+                                "all but small models take longer) to 3 (default). Sums of f32 round differently"),
                        cl::init(3), cl::cat(outputCategory));
 cl::opt<std::string>
     cudaArch("cuda-arch",
@@ -225,9 +224,9 @@ std::string problemOfWords(const TargetCapabilities &capabilities) {
     return "--product-pieces is '" + productPieces + "', expected auto, off or a number from 2 to " +
            std::to_string(limits::productPieces);
   if (*pieces > 1 && overlap == "off")
-    return "--product-pieces=" + productPieces + " takes --overlap=on: without it nothing runs beside a collective";
+    return "--product-pieces=" + productPieces + " takes --overlap=on: without it nothing overlaps with a collective";
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
-    return "--max-norm is too small for 32 bits; 0 is no clipping";
+    return "--max-norm is too small for 32 bits; 0 turns clipping off";
   if (!planFile.empty())
     for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp,
                                                                &tp,
@@ -326,8 +325,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-compile " PPC_VERSION "\n"; });
   if (!readCommandLine(
           argc, argv,
-          "Compiles a model into one executable that trains it on hosts: a rank is a process on CPU cores.\n"
-          "The target for CUDA devices is being built: no GPU has run its programs yet.\n\n"
+          "Compiles a model into one executable that trains it on CPUs: a rank is a process on CPU cores.\n"
+          "The CUDA target is under development: no GPU has run its programs yet.\n\n"
           "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n"))
     return {nullptr, 2};
   if (model.empty())

@@ -28,7 +28,7 @@ bool TensorFile::read(llvm::StringRef path) {
     const llvm::json::Array &offsets = *entry->getArray("data_offsets");
     uint64_t begin = offsets[0].getAsUINT64().value_or(0), end = offsets[1].getAsUINT64().value_or(0);
     if (end < begin || 8 + headerSize + end > bytes.size())
-      return reportError(path + ": tensor '" + name.str() + "' lies outside of the file"), false;
+      return reportError(path + ": tensor '" + name.str() + "' is stored outside of the file"), false;
     tensor.values = {reinterpret_cast<const float *>(bytes.data() + 8 + headerSize + begin),
                      (end - begin) / sizeof(float)};
     tensors.emplace(name.str(), tensor);

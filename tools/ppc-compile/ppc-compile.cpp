@@ -128,7 +128,7 @@ bool printLedger(Compilation &compilation, const CompileOptions &options, Output
   if (priced)
     columns.push_back({"priced", &*priced});
   else
-    llvm::errs() << "note: not priced: " << llvm::toString(priced.takeError()) << "\n";
+    llvm::errs() << "note: no cost estimate: " << llvm::toString(priced.takeError()) << "\n";
   columns.push_back({"emitted", &*emitted});
   return writeText(output, [&](raw_ostream &os) { printLedgers(columns, os); });
 }

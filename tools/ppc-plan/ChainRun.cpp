@@ -36,8 +36,8 @@ static int write(const PlanOptions &options, const ChainReport &report, llvm::ra
                 "json and plan");
   case PlanOutput::Export:
     return fail("--emit " + toString(options.target) +
-                " says degrees of parallelism; this program has --emit table, json "
-                "and plan, and how single ops are cut");
+                " writes degrees of parallelism; this program has shardings of single ops: use --emit table, json "
+                "or plan");
   }
   return 1;
 }
@@ -84,7 +84,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   std::vector<ParallelLayout> layouts;
   for (const ReportedPlan &plan : llvm::ArrayRef(degrees.plans).take_front(kComparedPlans)) // whatever is listed
     layouts.push_back(plan.layout);
-  Heartbeat::doing("search for how to cut every op");
+  Heartbeat::doing("search for op-level shardings");
   llvm::Expected<std::vector<ChainComparison>> comparisons = compareOpCuts(request, layouts);
   if (!comparisons)
     return fail(comparisons.takeError());
@@ -108,9 +108,9 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
 int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, OutputFile &output) {
   const ModuleModel &module = *input.module;
   if (!module.shape && input.cuts.empty())
-    note(options.model + " is no transformer (" + module.notTransformer + "): every op is cut by itself");
+    note(options.model + " is not a transformer (" + module.notTransformer + "): its ops are sharded one by one");
   if (options.frontier)
-    note("the time/memory frontier is not searched where every op is cut by itself; --memory gives one plan of it");
+    note("op-level sharding has no search of the time/memory frontier; --memory gives one plan of it");
   ChainRequest request{module.chain, input.cluster, input.stack};
   request.base = input.base;
   request.target = options.programs;
@@ -123,7 +123,7 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, Out
   request.cuts = input.cuts;
   request.memoryLimit = Bytes(options.memory);
   request.topK = options.top;
-  Heartbeat::doing("search for how to cut every op");
+  Heartbeat::doing("search for op-level shardings");
   bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   if (terminal)
     llvm::errs() << "searching ...";

@@ -26,7 +26,7 @@ static std::string mismatch(const ModelShape &shape, const TrainingJob &job, con
   if (std::abs(said - done) <= 0.02 * said)
     return "";
   return llvm::formatv(
-      "its dimensions are named like a transformer's, but its products do {0:F1} % of such a transformer's work",
+      "its dimensions are named like a transformer's, but its matmuls do {0:F1} % of such a transformer's work",
       100 * done / said);
 }
 

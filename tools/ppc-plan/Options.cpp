@@ -50,10 +50,10 @@ IntegerOption baseBits("base-bits", within(4, 16),
                        cl::desc("With --lora: bits of a frozen weight: 16 (default), 8, or 4 (QLoRA)"),
                        cl::value_desc("16|8|4"), cl::init(16), cl::cat(tuningCategory));
 IntegerOption freezeLayers("freeze-layers", within(1, limits::layers),
-                           cl::desc("The embedding and so many first layers are not trained"), cl::value_desc("N"),
+                           cl::desc("The embedding and the first N layers are not trained"), cl::value_desc("N"),
                            cl::cat(tuningCategory));
 IntegerOption packedLength("packed-length", within(1, limits::sequenceLength),
-                           cl::desc("Documents of so many tokens on average fill a sequence; each attends to itself"),
+                           cl::desc("Documents of this length on average fill a sequence; each attends to itself"),
                            cl::value_desc("tokens"), cl::cat(tuningCategory));
 cl::opt<Objective> objective(
     "objective", cl::desc("What a step optimizes"), cl::init(Objective::NextToken),
@@ -91,8 +91,8 @@ cl::opt<std::string> planFile("plan",
 
 cl::opt<bool> cutOps(
     "cut-ops",
-    cl::desc("Also search how to cut every op by itself around the degrees of the best plans (other programs than "
-             "transformers are always searched so)"),
+    cl::desc("Also search op-level shardings around the degrees of the best plans (for programs that are not "
+             "transformers this search always runs)"),
     cl::cat(layoutCategory));
 
 /// Outputs, and behind them the targets of exports.
@@ -228,12 +228,10 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (!readCommandLine(
           argc, argv,
           "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
-          "recomputed, with the predicted time and memory. Needs no accelerator, and makes no program: ppc-compile "
-          "makes\n"
-          "those that run on hosts; no GPU has run those of the target for CUDA devices yet.\n\n"
-          "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program "
-          "that\n"
-          "computes a loss. Where it is no transformer, every op is cut by itself.\n"))
+          "recomputed, with the predicted time and memory. Needs no accelerator, and makes no program: ppc-compile\n"
+          "makes programs that run on CPUs; no GPU has run programs of the CUDA target yet.\n\n"
+          "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program\n"
+          "that computes a loss. Ops of a program that is not a transformer are sharded one by one.\n"))
     return {nullptr, 2};
   auto options = std::make_unique<PlanOptions>();
   if (int status = checkUsage())

@@ -92,7 +92,7 @@ static void noteStandIns(const PlanInput &input) {
   auto asked = static_cast<Precision>(input.constraints.pinned(PlanKey::Precision));
   for (const DeviceGroup &group : input.cluster.groups)
     if (Precision used = productPrecision(group.device, asked); used != asked)
-      note(group.device.name + " has no products in " + toString(asked) + "; they are planned in " + toString(used));
+      note(group.device.name + " has no matmuls in " + toString(asked) + "; they are planned in " + toString(used));
 }
 
 /// A model is trained for so many positions: no longer sequence is planned unless that is asked for.

@@ -100,7 +100,7 @@ static void addPositions(const ExportInput &input, ArgumentList &out, ExportNote
   if (!input.config) {
     notes.comment(
         Unsaid::UnknownFacts,
-        "--rotary-base (10000 where nothing is said) and scaling of positions: the model's file does not say them");
+        "--rotary-base (default 10000) and scaling of positions: the model's file does not specify them");
     return;
   }
   out.set("rotary-base", int64_t(input.config->ropeTheta + 0.5));
@@ -299,10 +299,10 @@ llvm::Expected<std::string> mlir::ppc::megatronArguments(const ExportInput &inpu
   }
   addPrecision(layout, out);
   noteWideProducts(layout, notes);
-  notes.comment(Unsaid::DataParallelism, "data parallelism is what is left of the ranks: " + std::to_string(layout.dp) +
+  notes.comment(Unsaid::DataParallelism, "data parallelism takes the remaining ranks: " + std::to_string(layout.dp) +
                                              " on " + std::to_string(layout.devices()));
   notes.comment(Unsaid::Data,
-                "data, tokenizer, learning rate and length of training are no part of a plan; the last line of the "
+                "data, tokenizer, learning rate and length of training are not part of a plan; the last line of the "
                 "array tries it without");
   // Of the ranks that share a device's connections, collectives must start in the order in which they are issued;
   // Megatron-FSDP needs the opposite.

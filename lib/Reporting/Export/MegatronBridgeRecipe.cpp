@@ -127,8 +127,8 @@ llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &i
   noteGroups(layout, notes);
   notes.comment(Unsaid::ModelFacts,
                 "sizes, positions and router of the model are those that Megatron-Bridge reads and sets for it");
-  notes.comment(Unsaid::DataParallelism, "data parallelism is what is left of the ranks: " + std::to_string(layout.dp) +
+  notes.comment(Unsaid::DataParallelism, "data parallelism takes the remaining ranks: " + std::to_string(layout.dp) +
                                              " on " + std::to_string(layout.devices()));
-  notes.comment(Unsaid::Data, "data (mock data as it is), learning rate and length of training are no part of a plan");
+  notes.comment(Unsaid::Data, "data (mock data as it is), learning rate and length of training are not part of a plan");
   return text;
 }

@@ -10,7 +10,7 @@ llvm::Error mlir::ppc::checkMegatronModel(const ModelShape &model, const ExportN
   if (model.position == PositionKind::Alibi)
     part = "ALiBi positions";
   else if (model.embeddingNorm)
-    part = "a norm behind the embedding";
+    part = "a norm after the embedding";
   else if (model.parallelResidual)
     part = "attention and feed-forward side by side (parallel residual)";
   else if (model.gated && model.activation != ActivationKind::Silu)

@@ -35,7 +35,7 @@ static std::string lackingModelPart(const ExportInput &input) {
   if (model.scalesEmbedding)
     return "a factor on the embedding";
   if (model.outputBias || model.ffnBias)
-    return "biases behind attention or in the feed-forward";
+    return "biases after attention or in the feed-forward";
   if (model.headDim * model.heads != model.hidden)
     return "heads whose width is not the hidden size over the heads";
   if (model.predictionLayers)
@@ -139,12 +139,12 @@ llvm::Expected<std::string> mlir::ppc::nanotronYaml(const ExportInput &input, Ex
          "} }\n"
       << "tokenizer: { tokenizer_name_or_path: gpt2 }\n";
   if (layout.pp > 1)
-    notes.comment(Unsaid::Stages, "nanotron cuts stages by its own costs of blocks, not as the plan does");
+    notes.comment(Unsaid::Stages, "nanotron partitions layers by its own costs of blocks, not as the plan does");
   noteGroups(layout, notes);
   noteAttention(layout, "_attn_implementation", notes);
   notes.comment(
       Unsaid::Data,
-      "data, tokenizer, optimizer, learning rate and length of training are no part of a plan: the values here "
+      "data, tokenizer, optimizer, learning rate and length of training are not part of a plan: the values here "
       "are placeholders");
   return text;
 }

@@ -46,18 +46,18 @@ void mlir::ppc::noteGroups(const ParallelLayout &layout, ExportNotes &notes) {
   if (!llvm::all_equal(layout.stageGroups))
     notes.comment(Unsaid::Groups,
                   "stages on groups of different devices: start the ranks of each stage on the devices of its "
-                  "group; nothing here says so");
+                  "group; nothing here selects them");
 }
 
 void mlir::ppc::noteAttention(const ParallelLayout &layout, llvm::StringRef instead, ExportNotes &notes) {
-  notes.comment(Unsaid::Attention, "the kernel of attention is priced as " +
+  notes.comment(Unsaid::Attention, "the plan assumes the attention kernel " +
                                        planValueText(PlanKey::Attention, planValue(layout, PlanKey::Attention)) + "; " +
                                        instead + " decides it");
 }
 
 void mlir::ppc::noteWideProducts(const ParallelLayout &layout, ExportNotes &notes) {
   if (layout.precision == Precision::Tf32 || layout.precision == Precision::F32)
-    notes.comment(Unsaid::WideProducts, "products in " + toString(layout.precision) +
+    notes.comment(Unsaid::WideProducts, "matmuls in " + toString(layout.precision) +
                                             ": torch.backends.cuda.matmul.allow_tf32 decides between f32 and tf32");
 }
 
@@ -66,14 +66,14 @@ void mlir::ppc::noteScriptedRecompute(const ParallelLayout &layout, ExportNotes 
       Unsaid::Recompute,
       layout.recompute == Recompute::None
           ? "no layer is recomputed: the script leaves gradient checkpointing off"
-          : "every layer is recomputed: model.gradient_checkpointing_enable(), which is no part of this file");
+          : "every layer is recomputed: model.gradient_checkpointing_enable(), which is not in this file");
 }
 
 void mlir::ppc::noteLoadedModel(const ModelShape &model, ExportNotes &notes) {
   notes.comment(Unsaid::ModelFacts, "the model, with its router, is the one that the training script loads");
   if (model.predictionLayers)
     notes.comment(Unsaid::PredictionLayers,
-                  "prediction layers are part of the price; models of the transformers library leave them out");
+                  "the predicted cost includes prediction layers; models of the transformers library leave them out");
 }
 
 /// What is trained otherwise than every weight, and said neither by the file nor by a note of its own.

@@ -37,15 +37,15 @@ static void writeConverters(const ExportInput &input, llvm::raw_ostream &out) {
 
 static void noteModel(const ExportInput &input, ExportNotes &notes) {
   const ParallelLayout &layout = input.layout;
-  notes.comment(Unsaid::ModelFacts, "sizes, positions and router of the model are those of the flavor");
+  notes.comment(Unsaid::ModelFacts, "the flavor sets sizes, positions and router of the model");
   if (input.model.predictionLayers && !predictsTokens(input))
     notes.comment(Unsaid::PredictionLayers,
-                  "prediction layers run beside no pipeline and no context parallelism there: the "
+                  "torchtitan runs prediction layers without pipeline and context parallelism only: the "
                   "model is trained without them");
   if (input.model.moe && !converter(layout.precision).empty())
-    notes.comment(Unsaid::NarrowProducts, "products of experts run in bf16 there");
+    notes.comment(Unsaid::NarrowProducts, "matmuls of experts run in bf16 there");
   if (input.tuning.adapterRank && input.tuning.baseBits < 16)
-    notes.comment(Unsaid::Tuning, "weights beside adapters stay in 16 bits there");
+    notes.comment(Unsaid::Tuning, "base weights stay in 16 bits there");
   noteAttention(layout, "model_registry's attn_backend", notes);
   noteWideProducts(layout, notes);
   noteGroups(layout, notes);
@@ -104,7 +104,7 @@ llvm::Expected<std::string> mlir::ppc::torchtitanConfig(const ExportInput &input
   if (int64_t width = unevenWidth(input.model); width && layout.precision == Precision::Fp4)
     return notes.refuse(
         Unsaid::NarrowProducts,
-        llvm::formatv("torchtitan 0.3.0 has products in fp4 of multiples of 128 columns; {0} has some of {1}",
+        llvm::formatv("torchtitan 0.3.0 has fp4 matmuls for multiples of 128 columns; {0} has some of {1}",
                       input.model.name, width)
             .str());
   std::string text;
@@ -147,9 +147,9 @@ llvm::Expected<std::string> mlir::ppc::torchtitanConfig(const ExportInput &input
   noteModel(input, notes);
   if (layout.recompute == Recompute::Selective)
     notes.comment(Unsaid::Recompute,
-                  "selective recomputation there keeps products and attention by its own list; the plan recomputes "
-                  "attention only");
+                  "selective recomputation there saves outputs of matmuls and attention by its own list; the plan "
+                  "recomputes attention only");
   notes.comment(Unsaid::Data,
-                "data, tokenizer, learning rate and length of training are those of " + model->base.str() + "()");
+                model->base.str() + "() sets data, tokenizer, learning rate and length of training");
   return text;
 }

@@ -37,7 +37,7 @@ llvm::Expected<std::string> mlir::ppc::torchtitanToml(const ExportInput &input, 
   const ParallelLayout &layout = input.layout;
   if (layout.precision == Precision::Fp4)
     return notes.refuse(Unsaid::NarrowProducts,
-                        "torchtitan 0.2.2 has no products in fp4; --emit torchtitan writes for 0.3.0, which has");
+                        "torchtitan 0.2.2 has no fp4 matmuls; --emit torchtitan writes for 0.3.0, which has");
   if (input.tuning.adapterRank)
     return notes.refuse(Unsaid::Tuning,
                         "torchtitan 0.2.2 has no adapters (LoRA); --emit torchtitan writes for 0.3.0, which has");
@@ -69,18 +69,18 @@ llvm::Expected<std::string> mlir::ppc::torchtitanToml(const ExportInput &input, 
   if (layout.recompute == Recompute::Selective) {
     out << "selective_ac_option = \"op\"\n";
     notes.comment(Unsaid::Recompute,
-                  "selective recomputation there keeps every second product and the attention; the plan recomputes "
-                  "attention only");
+                  "selective recomputation there saves outputs of every second matmul and of attention; the plan "
+                  "recomputes attention only");
   }
   out << "\n[compile]\nenable = true\n";
   writeModel(input, out, notes);
-  notes.comment(Unsaid::ModelFacts, "sizes, positions and router of the model are those of the flavor");
+  notes.comment(Unsaid::ModelFacts, "the flavor sets sizes, positions and router of the model");
   if (input.model.predictionLayers)
     notes.comment(Unsaid::PredictionLayers, "there are no prediction layers there: the model is trained without them");
   if (input.model.moe && layout.precision != Precision::Bf16 && !wide)
-    notes.comment(Unsaid::NarrowProducts, "products of experts run in bf16 there");
+    notes.comment(Unsaid::NarrowProducts, "matmuls of experts run in bf16 there");
   noteAttention(layout, "the flavor", notes);
   noteWideProducts(layout, notes);
-  notes.comment(Unsaid::Data, "data, tokenizer, learning rate and length of training are no part of a plan");
+  notes.comment(Unsaid::Data, "data, tokenizer, learning rate and length of training are not part of a plan");
   return text;
 }

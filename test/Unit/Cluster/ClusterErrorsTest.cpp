@@ -67,7 +67,7 @@ TEST(ClusterErrors, ImpossibleValuesNameWhatIsPossible) {
   EXPECT_EQ(errorWith("size: 4", "size: 4000000"),
             "c.yaml:6:11: error: key \"size\": the sizes multiply to more than 16777216 devices");
   EXPECT_EQ(errorWith("topology: fat-tree", "topology: torus-3d\n    extents: [2, 2]"),
-            "c.yaml:8:14: error: key \"extents\": expected 3 integers whose product is the level's size, 4");
+            "c.yaml:8:14: error: key \"extents\": expected 3 integers that multiply to the level's size, 4");
   EXPECT_EQ(errorWith("topology: fat-tree", "topology: fat-tree\n    extents: [4]"),
             "c.yaml:8:14: error: key \"extents\": only a torus-2d or torus-3d has extents, not a fat-tree");
   EXPECT_EQ(

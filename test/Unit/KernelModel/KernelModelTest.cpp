@@ -37,7 +37,7 @@ TEST(KernelModel, RatesOfDevices) {
   llvm::Expected<GpuModel> unknown = gpuModel("sm_70");
   ASSERT_FALSE(static_cast<bool>(unknown));
   EXPECT_EQ(llvm::toString(unknown.takeError()),
-            "'sm_70' is no architecture that is modelled, expected one of sm_80, sm_90a, sm_100a");
+            "'sm_70' is not an architecture with a kernel model, expected one of sm_80, sm_90a, sm_100a");
 }
 
 TEST(KernelModel, TripsComeFromTheBytesOfTheLaunch) {

@@ -208,7 +208,7 @@ TEST(ModelConfig, WhatTextPartsLackIsNamed) {
       "or give the text part as a file of its own");
   std::string both = messageOf(withSizes(R"({"architectures": ["Qwen3VLForConditionalGeneration"], "depth": 3,
     "text_config": {"model_type": "qwen3_vl_text", "tie_word_embeddings": true, "hiden_act": "silu", $}})"));
-  EXPECT_NE(both.find("key \"text_config.tie_word_embeddings\": true here and false beside text_config"),
+  EXPECT_NE(both.find("key \"text_config.tie_word_embeddings\": true here but false next to text_config"),
             std::string::npos)
       << both;
   EXPECT_NE(both.find("key \"depth\": is not supported"), std::string::npos) << both;

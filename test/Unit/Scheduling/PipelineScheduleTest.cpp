@@ -183,5 +183,5 @@ TEST(ScheduleVerifier, FindsDeadlock) {
   list(0, {{F, 0}, {B, 0}, {W, 0}, {F, 1}, {B, 1}, {W, 1}});
   list(1, {{F, 1}, {B, 1}, {W, 1}, {F, 0}, {B, 0}, {W, 0}});
   EXPECT_EQ(verify(schedule),
-            "schedule \"test\": deadlock: device 0: waits for ever before B0 for the message of B0 of stage 1");
+            "schedule \"test\": deadlock: device 0: waits forever before B0 for the message of B0 of stage 1");
 }

@@ -92,12 +92,12 @@ TEST(PipelineTime, RefusesNonsense) {
             "a duration or message time of the pipeline is negative or not finite");
   EXPECT_EQ(
       message("interleaved", {4, 10, 2}, {one}),
-      "pipeline schedule \"interleaved\" sends micro-batches in groups of the 4 devices, so 10 is no legal number of "
+      "pipeline schedule \"interleaved\" sends micro-batches in groups of the 4 devices, so 10 is not a legal number of "
       "them; 8 and 12 are");
   EXPECT_EQ(message("interleaved", {4, 8, 1}, {one}),
             "pipeline schedule \"interleaved\" has 2 or more chunks per device, not 1");
   EXPECT_EQ(message("1f1b", {4, 8, 1, 2}, {one}),
-            "pipeline schedule \"1f1b\" does not cut the sequence: it has 1 slice per micro-batch, not 2");
+            "pipeline schedule \"1f1b\" does not slice the sequence: it has 1 slice per micro-batch, not 2");
   // Enormous shapes: timed when a steady state shortens them, refused when not.
   EXPECT_EQ(message("1f1b", {4, int64_t(1) << 40}, {one}), "");
   EXPECT_NEAR(result.stepTime.value, 3.0 * (int64_t(1) << 40), 100);

@@ -60,7 +60,7 @@ TEST(YamlReader, QuotedNumbersAndOddSpellingsAreNotNumbers) {
 }
 
 TEST(YamlReader, RefusesWhatIsNotOneMapping) {
-  EXPECT_EQ(errorOf("a: 1\na: 2\n"), "f.yaml:2:1: error: key \"a\" is there twice; first in line 1");
+  EXPECT_EQ(errorOf("a: 1\na: 2\n"), "f.yaml:2:1: error: key \"a\" occurs twice; first in line 1");
   EXPECT_EQ(errorOf("- 1\n"), "f.yaml:1:1: error: expected `key: value` lines, found a list");
   EXPECT_NE(errorOf(""), "");
   EXPECT_NE(errorOf("a: [1, 2\n"), "");

@@ -34,7 +34,7 @@ def defect(cells):
     micro-batch attended to each other behind the stage boundary. One stage, and the 65B sheet, show nothing of it."""
     if cells["status"] == "ok" and (cells["model"], cells["seq_len"], cells["pp"]) == ("13B", "2048", "2") and \
             cells["kernel"].startswith("flash_attention2"):
-        return "FlashAttention-2 with two stages loses the square of the micro-batch on this sheet, beside FlashAttention-1"
+        return "FlashAttention-2 with two stages loses the square of the micro-batch on this sheet, compared with FlashAttention-1"
     return ""
 
 

@@ -71,7 +71,7 @@ def exclude_impossible(rows):
             sure = [len(runs) > 1 and max(runs) < 1.01 * min(runs) for runs in times]
             if sure[0] != sure[1]:
                 for row in many if sure[0] else few:
-                    row.excluded = f"beside two equal runs with {less if sure[0] else more} sequences: {more - less} sequences more in {longer:.1f} s, " \
+                    row.excluded = f"next to two equal runs with {less if sure[0] else more} sequences: {more - less} sequences more in {longer:.1f} s, " \
                         f"{flops / PEAK / max(longer, 1e-9):.0f} times the peak's FLOP/s"
 
 

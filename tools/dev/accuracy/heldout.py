@@ -173,7 +173,7 @@ def convert_torchtitan(index, cells, shapes):
     dp = devices // (tp * pp * cp)
     excluded = ""
     if recompute == "op":
-        excluded = "recomputes every second product of a layer, which no column says"
+        excluded = "recomputes every second matmul of a layer, which no column states"
     elif not cells["vp"]:
         excluded = "virtual stages not stated"
     cluster = {"H100-96": cluster_file("grand-teton-h100"), "H200": f"dgx-h200:{devices // 8}", "A100": f"a100-roce:{devices // 8}"}

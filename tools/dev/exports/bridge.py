@@ -78,7 +78,7 @@ class MegatronBridge:
                 raise ValueError(f"no field {key}")
             if isinstance(self.options[key], list) and value not in self.options[key]:
                 raise ValueError(f"no {value} of {key}")
-        return f"{len(pairs)} fields and imports are there"
+        return f"{len(pairs)} fields and imports exist"
 
     def known(self, _options):
         return "Megatron-Bridge at 067f987d (2026-08-22), with Megatron-LM at d98e8a64: fields of its configuration classes", self.options

@@ -83,6 +83,6 @@ def check(target, pairs):
             kind = options[key]
             raise ValueError(f"{key} is {value!r}, expected {' or '.join(kind) if isinstance(kind, list) else kind}")
         if key in seen and key != "import":
-            raise ValueError(f"{key} is there twice")
+            raise ValueError(f"{key} occurs twice")
         seen.add(key)
     return len(seen)

@@ -79,7 +79,7 @@ class Megatron:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         trial = re.search(r"^  # (--mock-data .*)$", text, re.M)[1]
-        devices = int(re.search(r"data parallelism is what is left of the ranks: \d+ on (\d+)", text)[1])
+        devices = int(re.search(r"data parallelism takes the remaining ranks: \d+ on (\d+)", text)[1])
         from megatron.training.arguments import validate_args
         parsed, unknown = self.parser().parse_known_args(arguments + shlex.split(trial))
         if unknown:

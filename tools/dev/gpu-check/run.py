@@ -110,7 +110,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", dest="output", default=os.path.join(HERE, "results.json"))
     parser.add_argument("--without-large", action="store_true")
-    parser.add_argument("--seconds", type=float, default=0.25, help="about how long a copy or product is measured")
+    parser.add_argument("--seconds", type=float, default=0.25, help="approximate duration of the measurement of a copy or matmul")
     arguments = parser.parse_args()
     with open(os.path.join(HERE, "facts.json")) as file:
         facts = json.load(file)
@@ -120,7 +120,7 @@ def main():
         print(f"{name} done", file=sys.stderr, flush=True)
     good, results["device"] = bench("device", "--gpu", "--seconds", str(arguments.seconds))
     print(results["device"], flush=True)
-    results["rows"].append({"name": "ppc-bench device", "ok": good, "seconds": 0, "said": "copies and products are above" if good else results["device"]})
+    results["rows"].append({"name": "ppc-bench device", "ok": good, "seconds": 0, "said": "copies and matmuls are above" if good else results["device"]})
     if "large" in facts and not arguments.without_large:
         results["large"] = time_large(facts["large"])
         good, results["operations"] = time_operations()
@@ -136,7 +136,7 @@ def main():
         print(f"1.1B LLaMA, bf16, 8 x 2048 tokens: {large['ms']:.0f} ms per step, {large['tokens_per_s']:.0f} tokens/s, {large['tflops']:.0f} TFLOP/s"
               if large["ok"] else f"1.1B LLaMA: {large['said']}")
         if torch := large.get("torch"):
-            print(f"the same in PyTorch {torch['version']}: {torch['ms']:.0f} ms per step" if "ms" in torch else f"PyTorch: {torch['said']}")
+            print(f"PyTorch {torch['version']}: {torch['ms']:.0f} ms per step" if "ms" in torch else f"PyTorch: {torch['said']}")
     trained = [row for row in results["rows"] if row["name"] in facts["rows"]]
     good = sum(row["ok"] for row in trained)
     print(f"{good} of {len(trained)} programs train as on a host")

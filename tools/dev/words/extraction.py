@@ -79,7 +79,8 @@ class Lines:
 
 
 def message(text):
-    """The unit's text of a string literal, or nothing if it holds no two words."""
+    """The unit's text of a string literal without values of f-strings, or nothing if it holds no two words."""
+    text = re.sub(r"\{[^{}]*\}", "{}", text)
     text = re.sub(r"\\[nt]", " ", text).replace('\\"', '"')
     return clean(text) if " " in text.strip() else ""
 

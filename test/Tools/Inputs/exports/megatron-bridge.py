@@ -1,8 +1,8 @@
 # recipe of Megatron-Bridge: a function that returns its ConfigContainer.
 # Plan: llama-3-8b, dp 2 x tp 2 x pp 2 x cp 2, sp, all-gather, micro-batch 1, 1f1b, zero 1, recompute none
 # - sizes, positions and router of the model are those that Megatron-Bridge reads and sets for it
-# - data parallelism is what is left of the ranks: 2 on 16
-# - data (mock data as it is), learning rate and length of training are no part of a plan
+# - data parallelism takes the remaining ranks: 2 on 16
+# - data (mock data as it is), learning rate and length of training are not part of a plan
 import torch
 
 from megatron.bridge import AutoBridge

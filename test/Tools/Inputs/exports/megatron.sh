@@ -1,7 +1,7 @@
 # arguments of Megatron-LM's pretrain_gpt.py: source this file, then torchrun ... pretrain_gpt.py "${MEGATRON_ARGS[@]}".
 # Plan: llama-3-8b, dp 2 x tp 2 x pp 2 x cp 2, sp, all-gather, micro-batch 1, 1f1b, zero 1, recompute none
-# - data parallelism is what is left of the ranks: 2 on 16
-# - data, tokenizer, learning rate and length of training are no part of a plan; the last line of the array tries it without
+# - data parallelism takes the remaining ranks: 2 on 16
+# - data, tokenizer, learning rate and length of training are not part of a plan; the last line of the array tries it without
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 MEGATRON_ARGS=(
   --num-layers 32

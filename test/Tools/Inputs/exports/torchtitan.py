@@ -1,7 +1,7 @@
 # configuration of torchtitan 0.3.0: put this file on PYTHONPATH as ppc_plan.py, then --module ppc_plan --config ppc_plan.
 # Plan: llama-3-8b, dp 4 x tp 2 x pp 2 x vp 2, sp, micro-batch 1, dualpipev, zero 3, recompute full
-# - sizes, positions and router of the model are those of the flavor
-# - the kernel of attention is priced as flash2; model_registry's attn_backend decides it
+# - the flavor sets sizes, positions and router of the model
+# - the plan assumes the attention kernel flash2; model_registry's attn_backend decides it
 # - data, tokenizer, learning rate and length of training are those of llama3_8b()
 from torchtitan.config import CompileConfig, ParallelismConfig
 from torchtitan.distributed.activation_checkpoint import FullAC, SelectiveAC
