@@ -1,4 +1,5 @@
-// Work of collectives: what one device gives and receives. Seconds on a network are for the analysis that knows it.
+// // Work of collectives: bytes that one device sends and receives. Seconds on a network are computed by the cost
+// model.
 #include "dialects/ppc/Cost/TensorTraffic.h"
 
 using namespace mlir;

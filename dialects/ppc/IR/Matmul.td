@@ -1,4 +1,4 @@
-// Matrix products of any shape, as a two-operand einsum.
+// // Matmuls of any shape, as a two-operand einsum.
 #ifndef PPC_IR_MATMUL_TD
 #define PPC_IR_MATMUL_TD
 
@@ -25,7 +25,7 @@ def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
   let builders = [
     // Infers the result type; `spec` must fit the operands.
     OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs)>,
-    // The same, with another element type of the result.
+    // // Overload with another element type of the result.
     OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Type":$element)>
   ];
   let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";

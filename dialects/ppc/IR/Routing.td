@@ -1,5 +1,5 @@
-// Mixtures of experts: which experts a token goes to, and the way there and back. What experts compute is `matmul` with the
-// experts as a batch letter, so that cutting experts over devices is cutting a dimension like any other.
+// // Mixtures of experts: the choice of experts for a token, dispatch and combine. Experts compute with `matmul`, whose
+// batch index is the expert, so that expert parallelism shards a dimension like any other.
 #ifndef PPC_IR_ROUTING_TD
 #define PPC_IR_ROUTING_TD
 

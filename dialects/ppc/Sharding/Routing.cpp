@@ -1,6 +1,6 @@
-// Sharding rules of routing. Batches and hidden may be cut, and experts: each device then sends out, or adds up, the
-// tokens of its own. Tokens that have slots of their own may be cut, and these with them; others of a batch wait in one
-// queue for slots and stay together.
+// // Sharding rules of routing. Batches and hidden may be sharded, and experts: each device then sends out, or sums,
+// the tokens of its own. Tokens that have slots of their own may be sharded, together with the slots; otherwise the
+// tokens of a batch fill slots from one queue and stay together.
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
 

@@ -17,9 +17,9 @@ ShardingRule TransposeOp::getShardingRule() {
       .build();
 }
 
-// Dimensions fall into groups of equal element count, [4, 8] -> [2, 2, 8] into {4 | 2, 2} and {8 | 8}. A group with one
-// dimension on each side is a factor; in other groups nothing can be cut but the major-most dimension, whose blocks are
-// contiguous on both sides, and that only where it divides (`ppc-partition-to-spmd` would change the grouping
+// // Dimensions fall into groups of equal element count, [4, 8] -> [2, 2, 8] into {4 | 2, 2} and {8 | 8}. A group with
+// one dimension on each side is a factor; in other groups only the major-most dimension can be sharded, since its
+// blocks are contiguous on both sides, and only if it divides (`ppc-partition-to-spmd` would change the grouping
 // otherwise). Such groups stay replicated for now.
 ShardingRule ReshapeOp::getShardingRule() {
   RankedTensorType from = tensorType(getX()), to = getType();
@@ -65,7 +65,7 @@ ShardingRule BroadcastOp::getShardingRule() {
   return ShardingRuleBuilder(*this).operand(0, kept).result(0, names).linear(Linearity::Joint, {0}).build();
 }
 
-// All dimensions but the one that is split, which is one piece.
+// // All dimensions may be sharded but the one that is split.
 static ShardingRule partsRule(Operation *op, unsigned operands, unsigned results, int64_t rank, int64_t dim) {
   SmallVector<StringRef> names = dimensionNames(rank);
   ShardingRule rule;

@@ -1,4 +1,4 @@
-// What all actions of a step have in common.
+// // The interface of all actions of a step.
 #ifndef PPCRT_IR_ACTIONINTERFACE_TD
 #define PPCRT_IR_ACTIONINTERFACE_TD
 

@@ -1,4 +1,4 @@
-// Communication beside computation in bodies: verification and effects.
+// // Communication overlapped with computation in compiled functions: verification and effects.
 #include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 

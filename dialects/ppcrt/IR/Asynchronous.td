@@ -1,4 +1,4 @@
-// Communication in bodies that goes on while they compute, and kinds of it beside the four collectives.
+// // Asynchronous communication in compiled functions, and collectives besides the four basic ones.
 #ifndef PPCRT_IR_ASYNCHRONOUS_TD
 #define PPCRT_IR_ASYNCHRONOUS_TD
 

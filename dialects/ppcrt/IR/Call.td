@@ -1,4 +1,4 @@
-// What the functions of a stage hold: calls of bodies, and marks of how far their work has come.
+// // Ops of the functions of a stage: calls of compiled functions, and marks of their progress.
 #ifndef PPCRT_IR_CALL_TD
 #define PPCRT_IR_CALL_TD
 

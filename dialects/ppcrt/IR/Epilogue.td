@@ -1,4 +1,4 @@
-// Matrix products that do more with their sums than store them.
+// // Matmuls with a fused epilogue.
 #ifndef PPCRT_IR_EPILOGUE_TD
 #define PPCRT_IR_EPILOGUE_TD
 

@@ -1,4 +1,4 @@
-// The program of all devices: what lies in their memory, what they can run, what travels between them.
+// // The program of all devices: buffers in their memory, routines, and messages between devices.
 #ifndef PPCRT_IR_PROGRAM_TD
 #define PPCRT_IR_PROGRAM_TD
 

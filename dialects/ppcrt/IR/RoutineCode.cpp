@@ -14,7 +14,7 @@ std::optional<RoutineKind> ppcrt::routineKindOf(Operation *function) {
 }
 
 namespace {
-/// Whether the code of a routine finishes with buffers where `early` says so.
+/// /// Checks that the code of a routine finishes with buffers where `early` declares it.
 class ReachedBuffers {
 public:
   ReachedBuffers(RoutineOp routine, FunctionOpInterface code, bool onTensors);

@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// What a check went through.
+/// /// Counts of the objects that a check covered.
 struct EquivalenceReport {
   int64_t logicalValues = 0; ///< distinct values of the logical program
   int64_t localOps = 0;      ///< local ops whose results were related to them
@@ -23,9 +23,9 @@ struct EquivalenceReport {
 /// declared.
 FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partitioned);
 
-/// The part of it that reads no code: whether what the `ppcrt.program` and the attributes of `partitioned` declare to
-/// the runtime (initial values, logical types, micro-batches, grid, `ppc.weights`, `ppc.model`) is what the function
-/// `step` of `logical` declares. A body of `step` is not needed, and later phases may have run: it can be asked again
+/// /// The part of the check that reads no code: whether the declarations of the `ppcrt.program` and the attributes of
+/// `partitioned` to the runtime (initial values, logical types, micro-batches, mesh, `ppc.weights`, `ppc.model`) match
+/// the function `step` of `logical`. `step` may be external, and later phases may have run: the check can be repeated
 /// before the manifest is written. Fails with an error on each op that differs.
 LogicalResult checkDeclarations(ModuleOp logical, ModuleOp partitioned);
 

@@ -1,4 +1,4 @@
-// Runs programs of the ppc dialect on numbers, in f64 or rounded to f32: one device, or all ranks of a grid. The
+// // Interpreter of programs of the ppc dialect, in f64 or rounded to f32, on one device or on all ranks of a mesh. The
 // executable meaning of a program, for tests and for `--check`; slow, so for small tensors.
 #ifndef PPC_INTERPRETER_INTERPRETER_H
 #define PPC_INTERPRETER_INTERPRETER_H
@@ -13,26 +13,26 @@ using RankValues = SmallVector<ReferenceTensor>;
 
 enum class Arithmetic {
   Exact,  ///< every number is f64
-  Rounded ///< what an op of f32 results gives is rounded to f32, also where that is infinite or zero
+  Rounded ///< f32 results of ops are rounded to f32, which may give infinity or zero
 };
 
-/// What `function` returns on one device. The program is made of ppc ops that have reference semantics, ppc.accumulate,
-/// func.call and func.return. Errors are reported on the op at fault.
+/// /// Returns the results of `function` on one device. The program consists of ppc ops that have reference semantics,
+/// ppc.accumulate, func.call and func.return. Errors are reported on the op at fault.
 FailureOr<RankValues> interpret(func::FuncOp function, ArrayRef<ReferenceTensor> arguments);
 
-/// What each rank of `grid` returns when rank r runs `functions[r]` on `arguments[r]`, communicating through
-/// collectives. A collective takes place when every rank of its group has arrived at it; ranks that wait for different
-/// collectives, or for a rank that has returned, are an error. Ranks are row-major over the axes of `grid`, outermost
-/// first; the pipeline axis "pp" may be among them.
+/// /// Returns the results of each rank of the mesh `grid` when rank r runs `functions[r]` on `arguments[r]`,
+/// communicating through collectives. A collective runs when every rank of its group has arrived at it; ranks that wait
+/// for different collectives, or for a rank that has returned, are an error. Ranks are row-major over the axes of
+/// `grid`, outermost first; the pipeline axis "pp" may be among them.
 FailureOr<SmallVector<RankValues>> interpretRanks(GridAttr grid, ArrayRef<func::FuncOp> functions,
                                                   ArrayRef<RankValues> arguments,
                                                   Arithmetic arithmetic = Arithmetic::Exact);
 
-/// What one rank of `grid` returns from a function that does not communicate; the others need not run it.
+/// /// Returns the results of one rank of `grid` for a function that does not communicate; the others need not run it.
 FailureOr<RankValues> interpretAlone(GridAttr grid, int64_t rank, func::FuncOp function,
                                      ArrayRef<ReferenceTensor> arguments, Arithmetic arithmetic = Arithmetic::Exact);
 
-/// The same function on every rank.
+/// /// Overload for one function on every rank.
 FailureOr<SmallVector<RankValues>> interpretSpmd(GridAttr grid, func::FuncOp function, ArrayRef<RankValues> arguments);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// What begins and ends in a step of a program, on all devices, and what must have happened before what.
+// // Events of a step of a program, starts and ends on all devices, and the order between them.
 #ifndef PPC_TIMING_STEPEVENTS_H
 #define PPC_TIMING_STEPEVENTS_H
 
@@ -9,13 +9,14 @@ namespace mlir::ppc {
 /// An action of a device, or what happens in the code that an action runs: communication between devices, or that it
 /// finishes with some of its buffers (`ppcrt.reach`). It begins and it ends.
 struct Activity {
-  Operation *op;   ///< the action; of what happens in code, the op there
+  Operation *op;   ///< ///< the action, or the op in the code of one
   uint32_t action; ///< the activity of the action: itself, or the one that runs the code
-  uint32_t device; ///< its place in the program
+  uint32_t device; ///< ///< index of the device in the program
   uint32_t stream; ///< streams of all devices are numbered together
-  uint32_t place;  ///< of the action among those of its stream, from 0
+  uint32_t place;  ///< ///< index of the action among those of its stream, from 0
 
-  /// Whether the code of an action finishes here with buffers. What a stream's actions reach is a stream of its own.
+  /// /// Whether the code of an action finishes here with buffers. The program points that a stream's actions reach
+  /// form a stream of their own.
   bool isReach() const { return isa<ppcrt::ReachOp>(op); }
 };
 
@@ -26,32 +27,34 @@ inline Event endOf(uint32_t activity) { return 2 * activity + 1; }
 inline uint32_t activityOf(Event event) { return event / 2; }
 inline bool isEnd(Event event) { return event % 2; }
 
-/// The events of a step, or of an evaluation, and for each which others come later because of it. That follows from the
-/// program alone, whatever runs it:
-/// - an action begins when the one before it on its stream has ended, and the tokens that it takes are there. The last
-///   token of a run is there when the run has ended, the others when its code has reached what they stand for;
-/// - messages meet: a send does not end before its receive has begun, nor a receive before its send has begun;
-/// - so do collectives: none of a group's devices ends one before all have begun it. The i-th of one device is the i-th
+/// The events of a step, or of an evaluation, and for each the events that come later because of it. This follows from
+/// the program alone, whatever runs it:
+/// - an action starts when the one before it on its stream has completed, and the tokens that it takes have. The last
+///   token of a run completes with the run, the others when its code has reached their program points;
+/// - messages synchronize: a send does not end before its receive has started, nor a receive before its send has
+/// started;
+/// - so do collectives: none of a group's devices ends one before all have started it. The i-th of one device is the
+/// i-th
 ///   of the others;
-/// - communication between devices in the code of a routine, and what the code reaches, happens in its order between
-///   begin and end of the run. (Within a device all ranks run one program: what they do together they reach in one
-///   order.)
+/// - communication between devices in the code of a routine, and the program points that the code reaches, happen in
+///   their order between start and end of the run. (Within a device all ranks run one program: they reach their common
+///   ops in one order.)
 class StepEvents {
 public:
-  /// Fails with an error at the op, and notes where the other end is: a message that nobody sends or receives, a token
-  /// of another step or of what the code does not reach, a group that the device is not in, collectives of which
-  /// members do not do the same.
+  /// /// Fails with an error at the op, and notes at the other end: a message that no device sends or receives, a token
+  /// of another step or of a program point that the code does not reach, a group that the device is not in, collectives
+  /// whose members do not do the same.
   static FailureOr<StepEvents> build(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols, bool isEvaluation);
 
-  /// By device, in the order in which actions are issued; what is in the code of an action follows it.
+  /// /// Activities by device, in the order in which actions are issued; activities in the code of an action follow it.
   ArrayRef<Activity> getActivities() const { return activities; }
   size_t getEventCount() const { return 2 * activities.size(); }
-  /// What cannot happen before `event` has.
+  /// /// Events that cannot happen before `event` has.
   ArrayRef<Event> getLater(Event event) const {
     return ArrayRef(later).slice(firstLater[event], firstLater[event + 1] - firstLater[event]);
   }
-  /// Waits beside those: of ranks of one device for ranks at other places of another one, in groups that list their
-  /// ranks. They can be part of a circle, but order nothing on any one rank.
+  /// /// Additional waits: of ranks of one device for ranks at other coordinates of another one, in groups that list
+  /// their ranks. They can be part of a cycle, but order nothing on any one rank.
   ArrayRef<std::pair<Event, Event>> getWaitsAcross() const { return waitsAcross; }
   size_t getStreamCount() const { return streams.size(); }
   /// The actions of a stream, or what they reach, in order.
@@ -70,7 +73,7 @@ public:
   ArrayRef<uint32_t> getGroups(uint32_t activity) const;
   size_t getGroupCount() const { return groupCount; }
 
-  /// "send of @m, micro-batch 3, on device 0": for messages to people.
+  /// /// "send of @m, micro-batch 3, on device 0": for messages to users.
   std::string describe(uint32_t activity) const;
 
 private:

@@ -1,4 +1,4 @@
-// The passes of the subject Contracts; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: contracts between phases.
 #ifndef PPC_TRANSFORMS_CONTRACTS_PASSES_H
 #define PPC_TRANSFORMS_CONTRACTS_PASSES_H
 

@@ -10,17 +10,17 @@
 
 namespace mlir::ppc {
 
-/// The argument, constant, allocation or place in scratch that a buffer is part of.
+/// /// The argument, constant, allocation or view of scratch that a buffer is part of.
 Value rootBuffer(Value buffer);
 
 /// The buffer of which this one is another shape: all of its elements, in their order.
 Value wholeBuffer(Value buffer);
 
-/// What an op may do with each buffer that it uses, by the roots of its operands; an op that does not say what it does
-/// may do both.
+/// /// Accesses of an op to each buffer that it uses, by the roots of its operands; an op without declared effects may
+/// both read and write.
 struct BufferAccess {
   Value root;
-  Value buffer; ///< as wholeBuffer() tells
+  Value buffer; ///< ///< as returned by wholeBuffer()
   bool reads = false, writes = false;
 };
 SmallVector<BufferAccess> accessesOf(Operation *op);
@@ -28,8 +28,8 @@ SmallVector<BufferAccess> accessesOf(Operation *op);
 /// Bytes of a buffer of static shape.
 int64_t bufferBytes(Value buffer);
 
-/// Whether what the buffer `root` holds behind `op` is read in the rest of the block. What is not allocated in it
-/// belongs to others, who may read it.
+/// /// Whether the contents of the buffer `root` after `op` are read in the rest of the block. Buffers that are not
+/// allocated in the block may be read by others.
 bool isLiveBehind(Value root, Operation *op);
 
 } // namespace mlir::ppc

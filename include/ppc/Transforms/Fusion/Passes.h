@@ -1,4 +1,4 @@
-// The passes of the subject Fusion; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: fusion of loops, epilogues and buffers.
 #ifndef PPC_TRANSFORMS_FUSION_PASSES_H
 #define PPC_TRANSFORMS_FUSION_PASSES_H
 

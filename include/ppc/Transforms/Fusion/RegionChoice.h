@@ -1,7 +1,7 @@
-//===- RegionChoice.h - Which loops become one kernel -------------------===//
+//===- RegionChoice.h - Partition of loops into kernels -----------------===//
 //
-// A run is a list of structured ops between anchors (products, attention, collectives, calls). Its groups are row
-// regions; each costs the bytes that it moves to and from memory and what a launch costs beside, in bytes.
+// A run is a list of structured ops between anchors (matmuls, attention, collectives, calls). Its groups are row
+// regions; each costs the bytes that it moves to and from memory plus the cost of a launch, in bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_TRANSFORMS_FUSION_REGIONCHOICE_H
@@ -12,7 +12,8 @@
 
 namespace mlir::ppc {
 
-/// What a launch costs besides the bytes that it moves: about half a microsecond of copying at 2 TB/s.
+/// /// Cost of a launch in bytes, in addition to the bytes that it moves: about half a microsecond of copying at 2
+/// TB/s.
 inline constexpr int64_t kLaunchBytes = 1 << 20;
 
 /// Ops of each group by their number in the run, ascending; groups in an order in which they can run.
@@ -20,13 +21,13 @@ using RunGroups = SmallVector<SmallVector<unsigned>>;
 
 class RegionChoice {
 public:
-  /// More ops are no run.
+  /// /// Maximal number of ops of a run.
   static constexpr size_t kLongest = 64;
   /// Up to this many ops all choices are tried.
   static constexpr size_t kExact = 12;
 
-  /// At most kLongest ops, in the order in which they run. `isLiveAfter(root)`: whether what the run leaves in a buffer
-  /// is read behind it.
+  /// /// Takes at most kLongest ops, in the order in which they run. `isLiveAfter(root)`: whether the contents of a
+  /// buffer are read after the run.
   RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Value)> isLiveAfter);
 
   /// The cheapest groups: of all where the run is short, else as greedy() finds them.
@@ -38,22 +39,22 @@ public:
 
   /// Bytes.
   int64_t cost(const RunGroups &groups);
-  /// What a group moves to and from memory, in bytes.
+  /// /// Bytes that a group moves to and from memory.
   int64_t traffic(ArrayRef<unsigned> group) const { return trafficOf(maskOf(group)); }
   /// Why two groups are not one.
   std::string whyNot(ArrayRef<unsigned> first, ArrayRef<unsigned> second);
 
 private:
   using Mask = uint64_t;
-  /// What an op does with a buffer.
+  /// /// Access of an op to a buffer.
   struct Use {
     unsigned root; // its number
-    Value buffer;  // it, or the view of a part that the op has
+    Value buffer;  // // it, or the view of it that the op accesses
     int64_t bytes;
     bool reads, writes;
-    /// The op of the run whose value it reads; -1 if that is from before, or known in parts only.
+    /// /// The op of the run whose value it reads; -1 if that is from before, or known in parts only.
     int source = -1;
-    /// Of what it writes: the ops that read it, and whether it is read behind the run or may be.
+    /// /// For a write: the ops that read the value, and whether it is read after the run or may be.
     Mask readers = 0;
     bool leaves = false;
   };
@@ -64,9 +65,9 @@ private:
   static RunGroups groupsOf(ArrayRef<Mask> masks);
   int64_t trafficOf(Mask group) const;
   SmallVector<linalg::LinalgOp> opsOf(Mask group) const;
-  /// None if the group is no region.
+  /// /// Returns std::nullopt if the group is not a region.
   std::optional<int64_t> costOf(Mask group);
-  /// Of all groups; none if one is no region, or they wait for each other.
+  /// /// Cost of all groups; std::nullopt if one is not a region, or they depend on each other in a cycle.
   std::optional<int64_t> costOfAll(ArrayRef<Mask> groups);
   bool mergeTwo(SmallVector<Mask> &groups);
   bool moveOne(SmallVector<Mask> &groups);

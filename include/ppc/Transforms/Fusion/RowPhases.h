@@ -1,6 +1,6 @@
-//===- RowPhases.h - When the members of a row region run ---------------===//
+//===- RowPhases.h - Execution phases of the members of a row region ----===//
 //
-// Reductions cut the members of a region into phases. What lives from one phase to another stays in registers.
+// Reductions split the members of a region into phases. Values that live from one phase to another stay in registers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_TRANSFORMS_FUSION_ROWPHASES_H
@@ -10,15 +10,15 @@
 
 namespace mlir::ppc {
 
-/// The phase of each member. Phases follow each other; one begins with its numbers of rows, in order, goes on with what
-/// is of elements, group by group, and ends with its reductions of rows, which the next may use. No member finds what a
-/// later one has written, or misses what an earlier one has.
+/// /// The phase of each member. Phases follow each other; one begins with its per-row values, in order, continues with
+/// elementwise members, group by group, and ends with its reductions of rows, which the next may use. No member reads
+/// what a later one has written, or misses what an earlier one has.
 SmallVector<unsigned> phasesOf(const RowRegion &region);
 
-/// 32-bit registers of a thread that elements of a row and sums of columns take at most, by the lifetimes of values: a
-/// phase reads what it takes from outside before it writes, and goes through it group by group. Two values that follow
-/// each other in a buffer count as two values in buffers of their own would. Addresses, numbers of rows and what is
-/// between the ops of one element come on top.
+/// /// Upper bound on the 32-bit registers of a thread for elements of a row and sums of columns, by the lifetimes of
+/// values: a phase reads its operands from outside before it writes, and iterates over them group by group. Two values
+/// that follow each other in a buffer count as two values in buffers of their own would. Addresses, per-row values and
+/// temporaries between the ops of one element come on top.
 int64_t heldRegisters(const RowRegion &region);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// The passes of the subject Memory; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: bufferization and offsets.
 #ifndef PPC_TRANSFORMS_MEMORY_PASSES_H
 #define PPC_TRANSFORMS_MEMORY_PASSES_H
 

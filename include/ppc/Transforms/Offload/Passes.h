@@ -1,4 +1,4 @@
-// The passes of the subject Offload; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: offloading to host memory.
 #ifndef PPC_TRANSFORMS_OFFLOAD_PASSES_H
 #define PPC_TRANSFORMS_OFFLOAD_PASSES_H
 

@@ -1,4 +1,4 @@
-// The passes of the subject Outline; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: outlining of layers.
 #ifndef PPC_TRANSFORMS_OUTLINE_PASSES_H
 #define PPC_TRANSFORMS_OUTLINE_PASSES_H
 

@@ -1,4 +1,4 @@
-// What the ops of a block do to buffers in which order, kept to see that moving ops has changed nothing.
+// // Order of buffer accesses of the ops of a block, recorded to verify that moving ops preserves it.
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -6,18 +6,20 @@
 
 namespace mlir::ppc {
 
-/// The order of accesses to the same elements. Two ops of which one writes what the other one touches must not change
-/// places (Bernstein's conditions); bodies of loops count, also where they read buffers that are no operands.
+/// /// The order of accesses to the same elements. Two ops of which one writes elements that the other one accesses
+/// must not be reordered (Bernstein's conditions); ops inside loops count, also if they read buffers that are not
+/// operands.
 class AccessOrder {
 public:
-  /// Of the ops of `block` as they stand, which has to outlive this.
+  /// /// Records the current order of the ops of `block`, which has to outlive this.
   explicit AccessOrder(Block &block);
 
-  /// What `op` did is done between `begin` and `end`, as by a collective that is started and waited for; to be said
-  /// before `op` is erased.
+  /// /// The accesses of `op` now happen between `begin` and `end`, as by a collective that is started and waited for;
+  /// must be called before `op` is erased.
   void replace(Operation *op, Operation *begin, Operation *end);
 
-  /// An error at an op that has changed places with one which writes what it touches, or the other way round.
+  /// /// Reports an error at an op that was reordered with one that writes elements that it accesses, or the other way
+  /// round.
   LogicalResult verify() const;
 
 private:

@@ -1,8 +1,8 @@
-// Plans from and to YAML files: the sections that the compiler reads (ppc/Planning/Files/PlanSections.h), and how
-// single ops are cut (ppc/Planning/Files/ChainPlanFile.h).
+// Plans from and to YAML files: the sections that the compiler reads (ppc/Planning/Files/PlanSections.h), and
+// the shardings of single ops (ppc/Planning/Files/ChainPlanFile.h).
 //
-// A file that ppc-plan wrote says the same and more in a section `layout:`. Beside a grid it is only looked at for what
-// compiled programs cannot run; alone it is for ppc-search-plan.
+// A file that ppc-plan wrote describes the same plan, and more, in a section `layout:`. Next to a section `grid:` that
+// one is only checked for features that compiled programs do not support; alone it is read by ppc-search-plan.
 #ifndef PPC_TRANSFORMS_PLAN_PLANFILE_H
 #define PPC_TRANSFORMS_PLAN_PLANFILE_H
 
@@ -17,7 +17,7 @@ namespace mlir::ppc {
 /// with errors that name file, line and column.
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target);
 
-/// Which sections a file has, and the precision that `layout:` says; empty: none. Errors: it cannot be read, or is no
+/// /// The sections of a file, and the precision in `layout:`; empty: none. Errors: the file cannot be read, or is not
 /// YAML.
 struct PlanFileSections {
   bool grid = false, layout = false, ops = false;
@@ -31,13 +31,14 @@ std::string predictionText(DictionaryAttr prediction);
 /// The text of a plan file, without ops.
 std::string planText(PlanAttr plan);
 
-/// The section `ops:` of a module before differentiation: what `ppc.factors` on its ops say; empty where no op has any.
+/// /// Returns the section `ops:` of a module before differentiation: the `ppc.factors` of its ops; empty if no op has
+/// any.
 std::string opCutsText(ModuleOp module, PlanAttr plan);
-/// The other way: `ppc.factors` from the section `ops:` of a file, from which `plan` was read; nothing where it has
-/// none. Fails, with errors at the module, as readOpCuts does.
+/// /// The inverse: sets `ppc.factors` from the section `ops:` of a file, from which `plan` was read; does nothing if
+/// it has none. Fails, with errors at the module, as readOpCuts does.
 LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan, const TargetCapabilities &target);
 
-/// `FILE:LINE:COLUMN: error: MESSAGE` of readers without the word, which diagnostics say.
+/// /// Removes the word "error" from `FILE:LINE:COLUMN: error: MESSAGE` of readers, since diagnostics add it.
 std::string withoutKind(llvm::Error error);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// What the planner's price of a module's plan is computed of.
+// // Resource accounting of the planner for a module's plan.
 #ifndef PPC_TRANSFORMS_PLAN_PLANLEDGER_H
 #define PPC_TRANSFORMS_PLAN_PLANLEDGER_H
 
@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// The ledger of the module's `ppc.plan` on that cluster (as ppc-price-plan takes it), before its backward is built.
-/// Errors: the plan or the model is none that the planner prices.
+/// /// The per-rank accounting of the module's `ppc.plan` on that cluster (specified as for ppc-price-plan), before its
+/// backward is built. Errors: the cost model does not cover the plan or the model.
 llvm::Expected<Ledger> planLedger(ModuleOp module, StringRef cluster);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// The passes of the subject Precision; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: mixed precision.
 #ifndef PPC_TRANSFORMS_PRECISION_PASSES_H
 #define PPC_TRANSFORMS_PRECISION_PASSES_H
 

@@ -1,4 +1,4 @@
-// The passes behind `ppc-compile --profile`.
+// // The passes that `ppc-compile --profile` uses.
 #ifndef PPC_TRANSFORMS_PROFILE_PASSES_TD
 #define PPC_TRANSFORMS_PROFILE_PASSES_TD
 

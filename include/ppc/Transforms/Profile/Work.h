@@ -1,4 +1,4 @@
-// What one execution of an operation on buffers does at least, beside which its time is shown.
+// // Lower bounds on the work of one execution of an operation on buffers, shown next to its time.
 #ifndef PPC_TRANSFORMS_PROFILE_WORK_H
 #define PPC_TRANSFORMS_PROFILE_WORK_H
 
@@ -7,15 +7,15 @@
 namespace mlir::ppc {
 
 struct Work {
-  /// Floating-point operations, where an exponential counts as one; of attention, those of the products of queries and
-  /// keys that see each other: two forward, five backward.
+  /// /// Floating-point operations, where an exponential counts as one; of attention, those of the matmuls of queries
+  /// and keys that see each other: two forward, five backward.
   int64_t flops = 0;
-  /// Read and written, if each buffer moves once.
+  /// /// Bytes read and written, if each buffer moves once.
   int64_t bytes = 0;
 };
 
-/// Of loops, a product, attention, a launch (whose FLOPs it says itself), a collective or a copy on buffers of static
-/// shapes; of a region of loops (`scf.execute_region`) the FLOPs alone.
+/// /// The work of loops, a matmul, attention, a launch (which declares its FLOPs), a collective or a copy on buffers
+/// of static shapes; of a region of loops (`scf.execute_region`) the FLOPs alone.
 Work workOf(Operation *op);
 
 } // namespace mlir::ppc

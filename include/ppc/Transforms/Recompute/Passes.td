@@ -1,4 +1,4 @@
-// Passes that let backward compute again what forward need not keep.
+// // Passes for activation recomputation.
 #ifndef PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
 #define PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
 

@@ -1,5 +1,4 @@
-// What backward computes again of one layer, as a graph without IR: cuts of least weight, and choices of which none is
-// better.
+// // Recomputation of one layer in backward, as a graph without IR: minimum cuts, and the Pareto frontier of choices.
 #ifndef PPC_TRANSFORMS_RECOMPUTE_RECOMPUTEGRAPH_H
 #define PPC_TRANSFORMS_RECOMPUTE_RECOMPUTEGRAPH_H
 
@@ -21,9 +20,9 @@ struct RecomputeGraph {
     }
   };
   struct Op {
-    double cost = 0;            ///< of a copy; not negative
+    double cost = 0;            ///< ///< cost of a copy; not negative
     std::vector<int32_t> reads; ///< values
-    bool isForced = false;      ///< its results are not kept
+    bool isForced = false;      ///< ///< its results are not saved
     bool operator==(const Op &other) const {
       return cost == other.cost && reads == other.reads && isForced == other.isForced;
     }
@@ -39,27 +38,27 @@ struct RecomputeChoice {
   double cost = 0;         ///< of all copies
 };
 
-/// Of marked ops those that are copied then, and the price.
+/// /// Returns the ops that are copied if these ops are marked, and the cost.
 RecomputeChoice evaluateChoice(const RecomputeGraph &graph, const std::vector<bool> &marked);
 
-/// What an op must be.
+/// /// Constraint on an op.
 enum class Fixed : signed char { Free, Kept, Again };
 
-/// The choice whose cost + `price` x kept bytes is least, among those that agree with `fixed` (by op; empty: all free).
-/// Nothing where there is none. A cut of least weight (the same graph as in AOTAutograd's partitioner, of which the
-/// ends are "in backward" and "not"): an op whose copy costs c is cut from the sink for c, a value of b bytes from its
-/// maker for price x b.
+/// /// The choice with minimal cost + `price` x saved bytes, among those that agree with `fixed` (by op; empty: all
+/// free). Returns std::nullopt if there is none. A minimum cut (the same graph as in AOTAutograd's partitioner, whose
+/// ends are "in backward" and "not"): separating an op whose copy costs c from the sink costs c, separating a value of
+/// b bytes from its producer costs `price` x b.
 std::optional<RecomputeChoice> leastWeight(const RecomputeGraph &graph, double price, const std::vector<Fixed> &fixed);
 
 /// Choices of which no other is better in cost or kept bytes and as good in the other, most bytes first.
 struct RecomputeFrontier {
   std::vector<RecomputeChoice> choices;
-  std::vector<size_t> hull; ///< of them those on the lower convex hull; first and last are among them
-  bool isWhole = false;     ///< none is missing
+  std::vector<size_t> hull; ///< ///< indices of choices on the lower convex hull; first and last are among them
+  bool isWhole = false;     ///< ///< true if no choice is missing
 };
 
-/// The hull is found by cuts; what lies between its points by branch and bound, whose bound is a cut as well, with
-/// `cuts` of them in all. Where these do not do, what was found then is among the choices all the same.
+/// /// The hull is found by minimum cuts; choices between its points by branch and bound, whose bound is a minimum cut
+/// as well, with `cuts` of them in all. If these do not suffice, the choices found by then are returned.
 RecomputeFrontier findFrontier(const RecomputeGraph &graph, int64_t cuts);
 
 /// A choice of each layer of a stage that together keep at least `wanted` bytes less than their first ones.
@@ -71,7 +70,8 @@ struct StageChoice {
   bool isLeast = false; ///< nor does one cost less than this
 };
 
-/// Where not so much can be saved, all that can. `states`: how many sums of choices to follow at most.
+/// /// Returns the choice that frees most if not as much can be freed. `states`: upper bound on the sums of choices to
+/// follow.
 StageChoice chooseForStage(const std::vector<const RecomputeFrontier *> &layers, int64_t wanted, size_t states);
 
 } // namespace mlir::ppc

@@ -1,5 +1,5 @@
-// How far pending sums travel before they are reduced: decided for a whole function, as data. It reads the annotations
-// of ppc-propagate-shardings and changes nothing.
+// // How far partial sums travel before they are reduced: decided for a whole function, as data. It reads the
+// annotations of ppc-propagate-shardings and changes nothing.
 #ifndef PPC_TRANSFORMS_SHARDING_PARTIALFLOW_H
 #define PPC_TRANSFORMS_SHARDING_PARTIALFLOW_H
 
@@ -8,12 +8,12 @@
 
 namespace mlir::ppc {
 
-/// Pending axes of a value, each with its combiner.
+/// /// Partial axes of a value, each with its combiner.
 using Pending = llvm::SmallMapVector<StringAttr, Combiner, 2>;
 
-/// A value is either used with all it has pending by every user, or reduced once, right after it is made, over the axes
-/// that some user cannot take; the other users share the reduced form. Found by optimism: at first everything flows;
-/// every sweep in program order marks what cannot; marks only grow, so it ends.
+/// /// A value is either used with all of its partial axes by every user, or reduced once, right after it is computed,
+/// over the axes that some user cannot take; the other users share the reduced form. An optimistic fixed point: at
+/// first all values stay partial; every sweep in program order marks those that cannot; marks only grow, so it ends.
 class PartialFlow {
 public:
   PartialFlow(func::FuncOp function, GridAttr grid) : function(function), grid(grid) {}
@@ -22,11 +22,11 @@ public:
   LogicalResult run();
 
   const OpSharding &sharding(Operation *op) const { return shardings.find(op)->second; }
-  /// What `value` has pending when it is made.
+  /// /// Partial axes of `value` when it is computed.
   const Pending &made(Value value) const;
-  /// What `value` has pending when it is used.
+  /// /// Partial axes of `value` when it is used.
   Pending used(Value value) const;
-  /// A ppc.sum whose operands are pending over different axes and should be added group by group.
+  /// /// A ppc.sum whose operands are partial over different axes and should be added group by group.
   bool isRegrouped(Operation *op) const { return regrouped.contains(op); }
 
 private:
@@ -46,7 +46,7 @@ private:
   DenseMap<Value, Pending> pendingOf;
   DenseMap<Value, SmallVector<StringAttr>> reduced; ///< axes reduced right after the value is made
   DenseSet<Operation *> regrouped;
-  DenseMap<std::pair<Value, StringAttr>, bool> meets; ///< what meetsPending has found
+  DenseMap<std::pair<Value, StringAttr>, bool> meets; ///< ///< memoized results of meetsPending
 };
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// The passes of the subject Sharding; what each does is said in Passes.td.
+// // Declarations of the passes in Passes.td: sharding propagation and partitioning.
 #ifndef PPC_TRANSFORMS_SHARDING_PASSES_H
 #define PPC_TRANSFORMS_SHARDING_PASSES_H
 

@@ -1,4 +1,5 @@
-// Which axes cut which factor of which op: the state of the propagation as data. It reads the IR and never changes it.
+// // The axes that shard each factor of each op: the state of the propagation as data. It reads the IR and never
+// changes it.
 #ifndef PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
 #define PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
 
@@ -11,17 +12,18 @@ namespace mlir::ppc {
 /// Spreads the axes of a function's arguments to all its ops. Monotone: a list of axes only grows, and only at its
 /// minor end, so it ends after at most (values x axes) sweeps; models take three or four.
 ///
-/// Then ops whose strategy exchanges the cut of one loop for one of another are cut so, as far as the other one can be,
-/// while what is around them stays as it is (`StrategyOpInterface::getExchange`).
+/// Then ops with a strategy that exchanges the sharding of one loop for another are sharded accordingly, as far as the
+/// other loop allows, while the shardings around them are unchanged (`StrategyOpInterface::getExchange`).
 ///
-/// Then `activations` (of the plan; may be null) cuts what is left whole: an op that has a dimension of that name, with
-/// features besides the dimensions of the inputs, and that none of the axes cuts yet, is cut along it.
+/// Then `activations` (of the plan; may be null) shards dimensions that are still unsharded: an op that has a dimension
+/// of that name, with features besides the dimensions of the inputs, and that none of the axes shards yet, is sharded
+/// along it.
 class ShardingPropagation {
 public:
   ShardingPropagation(func::FuncOp function, GridAttr grid, DictionaryAttr activations = {})
       : function(function), grid(grid), activations(activations) {}
 
-  /// Fails, with an error, when an argument cannot be cut as it says.
+  /// /// Fails, with an error, when an argument cannot have the sharding of its annotation.
   LogicalResult run();
 
   /// The ops that have a rule, in program order (those inside ppc.accumulate after the op itself is entered).
@@ -51,11 +53,11 @@ private:
   DictionaryAttr activations;
   SmallVector<Operation *> order;
   DenseMap<Operation *, OpSharding> shardings;
-  DenseSet<Operation *> decided; ///< ops with `ppc.factors` or `ppc.shardings`: cut as they say
+  DenseSet<Operation *> decided; ///< ///< ops with `ppc.factors` or `ppc.shardings`, which determine their sharding
   DenseMap<Value, SmallVector<AxisList>> axesOf;
-  DenseSet<Value> closed;                    ///< arguments: what they say is all there is
+  DenseSet<Value> closed;                    ///< ///< arguments: no axes are added to their annotations
   SmallVector<std::pair<Value, Value>> same; ///< yielded value and result of ppc.accumulate
-  DenseSet<StringAttr> inputAxes;            ///< axes that cut the inputs of micro-batches
+  DenseSet<StringAttr> inputAxes;            ///< ///< axes that shard the inputs of micro-batches
   SmallVector<ShardingAttr> demands;
 };
 
