@@ -1,5 +1,5 @@
-// What is refused in a cluster file: the place and the words of each error; and random mutations of files, which must
-// give an error or a cluster that can be used.
+// Errors of cluster files: the position and the words of each; and random mutations of files, which must give an error
+// or a usable cluster.
 #include "ppc/CostModel/CollectiveCost.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -39,7 +39,7 @@ static std::string errorWith(const std::string &from, const std::string &to) {
 
 TEST(ClusterErrors, ASimpleFileIsRead) { EXPECT_EQ(errorOfFile(simple), ""); }
 
-TEST(ClusterErrors, UnknownKeysNameWhatIsPossible) {
+TEST(ClusterErrors, UnknownKeysListKnownKeys) {
   EXPECT_EQ(errorWith("host: { memory", "host: { ram"),
             "c.yaml:10:9: error: unknown key \"ram\"; possible: memory, bandwidth, devices_per_link, memory_bandwidth, "
             "nvme_bandwidth");
@@ -51,7 +51,7 @@ TEST(ClusterErrors, UnknownKeysNameWhatIsPossible) {
       << error;
 }
 
-TEST(ClusterErrors, ImpossibleValuesNameWhatIsPossible) {
+TEST(ClusterErrors, ImpossibleValuesListAllowedOnes) {
   EXPECT_EQ(errorWith("50e9\n", "-50e9\n"),
             "c.yaml:8:16: error: key \"bandwidth\": expected a number > 0, found \"-50e9\"");
   EXPECT_EQ(errorWith("size: 4", "size: 0"), "c.yaml:6:11: error: key \"size\": expected an integer >= 1, found \"0\"");
@@ -105,7 +105,7 @@ TEST(ClusterErrors, AllThatAFileLacksIsToldAtOnce) {
                   "  - { kind: infiniband-ndr }\n"),
       "c.yaml:3:3: error: key \"multiprocessors\": missing; expected an integer >= 1; also missing: name at 5:5 (a "
       "name), bandwidth at 5:5 (a number > 0), latency at 5:5 (a number from 0 to 1), size at 6:5 (an integer >= 1)");
-  // What is wrong, and not only missing, comes first and alone.
+  // An invalid value is reported first and without the list of missing keys.
   EXPECT_EQ(
       errorOfFile("name: x\ndevice: { kind: H100-SXM-80GB }\nlevels: [ { kind: nvlink-9 } ]\n").find("also missing"),
       std::string::npos);

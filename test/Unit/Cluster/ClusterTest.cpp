@@ -28,7 +28,7 @@ TEST(Cluster, PresetsTakeACount) {
   }
 }
 
-TEST(Cluster, WritesWhatItReads) {
+TEST(Cluster, RoundTripsThroughText) {
   for (const ClusterPreset &preset : clusterPresets()) {
     std::string text = writeCluster(llvm::cantFail(findCluster((preset.name + ":3").str())));
     llvm::Expected<Cluster> again = parseCluster("written.yaml", text);

@@ -1,4 +1,4 @@
-// Device files: every built-in one reads, kinds are overridden, mistakes are told with line and column.
+// Device files: every built-in one reads, kinds are overridden, errors have line and column.
 #include "ppc/Cluster/Device.h"
 #include "ppc/Support/YamlReader.h"
 #include "gtest/gtest.h"
@@ -64,7 +64,7 @@ TEST(Device, DerivedDevicesDoNotInheritMeasurements) {
     EXPECT_FALSE(llvm::cantFail(findDevice(name)).measured) << name;
 }
 
-TEST(Device, MistakesAreTold) {
+TEST(Device, ErrorsAreReported) {
   EXPECT_EQ(errorOfDevice("kind: H100-SXM-80GB\nmemory: lots\n").rfind("d.yaml:2:9: error: key \"memory\"", 0), 0u)
       << errorOfDevice("kind: H100-SXM-80GB\nmemory: lots\n");
   EXPECT_NE(errorOfDevice("kind: X9\n").find("unknown device \"X9\""), std::string::npos);

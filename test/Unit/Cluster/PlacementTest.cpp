@@ -32,7 +32,7 @@ static GroupPlacement countGroup(llvm::ArrayRef<ClusterLevel> levels, int64_t fi
   return placement;
 }
 
-/// What makes a group slow, most important first.
+/// Properties that make a group slow, most important first.
 static std::vector<int64_t> slowness(const GroupPlacement &placement) {
   std::vector<int64_t> key;
   for (size_t l = placement.spans.size(); l-- > 0;) {
@@ -78,7 +78,7 @@ TEST(Placement, RacksCountAsUnits) {
   GroupPlacement whole = placeGroup(cluster.levels(), 1, 144);
   EXPECT_EQ(whole.members[0], 72);
   EXPECT_EQ(whole.spans[1], 2);
-  GroupPlacement across = placeGroup(cluster.levels(), 1, 64); // ranks 64 .. 127 lie in both racks
+  GroupPlacement across = placeGroup(cluster.levels(), 1, 64); // ranks 64 .. 127 span both racks
   EXPECT_EQ(across.spans[1], 2);
   EXPECT_EQ(across.fewest[0], 8);
   Cluster part = llvm::cantFail(restrictCluster(cluster, 128));

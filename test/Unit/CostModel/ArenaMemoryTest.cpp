@@ -1,5 +1,5 @@
-// What compiled programs hold in their arenas, for random shapes: linear in the micro-batch, never more when more is
-// cut or rounded.
+// Bytes in the arenas of compiled programs, for random shapes: linear in the micro-batch, never more with more sharding
+// or narrower values.
 #include "lib/CostModel/ArenaMemory.h"
 #include "../Support/TestSeed.h"
 
@@ -67,7 +67,7 @@ void expectNoMore(const ArenaCase::Held &a, const ArenaCase::Held &b) {
 }
 } // namespace
 
-TEST(ArenaMemory, GrowsWithTheMicroBatchAndShrinksWithWhatIsCut) {
+TEST(ArenaMemory, GrowsWithTheMicroBatchAndShrinksWithSharding) {
   unsigned seed = testSeed();
   for (unsigned round = 0; round < 200; ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed + round));
@@ -83,7 +83,7 @@ TEST(ArenaMemory, GrowsWithTheMicroBatchAndShrinksWithWhatIsCut) {
     EXPECT_NEAR(more.scratch, 2 * held.scratch, 1e-9 * more.scratch);
     EXPECT_EQ(more.forward, 2 * held.forward);
     EXPECT_EQ(more.backward, 2 * held.backward);
-    // Rounded values take half the bytes; what is pending stays wide.
+    // Rounded values take half the bytes; partial sums stay wide.
     ArenaCase narrow = each;
     narrow.layout.precision = Precision::Bf16;
     ArenaCase::Held rounded = narrow.held();

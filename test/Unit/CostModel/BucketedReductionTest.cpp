@@ -1,5 +1,5 @@
-// What of the reduction of gradients is left behind the last backward: as much as the choice over single layers leaves,
-// and all of it where programs do not hide it.
+// The exposed time of gradient reductions after the last backward: equal to the minimum over choices for single layers,
+// and all of it if programs do not overlap it.
 #include "../Model/LlamaShape.h"
 #include "../Support/TestSeed.h"
 #include "ppc/CostModel/CollectiveCost.h"
@@ -30,7 +30,7 @@ struct BucketCase {
     StepEstimator estimator;
     return llvm::cantFail(estimator.estimate(model, job, cluster, layout, stack, &detail));
   }
-  /// Of the only chunk of a stage, layer by layer: what one reduction takes, and what buckets leave.
+  /// Reduction times of the only chunk of a stage, layer by layer: without overlap, and exposed with buckets.
   std::pair<Seconds, Seconds> allAndLeft(int64_t stage) {
     const ChunkCost &chunk = detail.costs.chunks[stage];
     PricingContext context(model, job, cluster, layout, stack);
@@ -63,7 +63,7 @@ struct BucketCase {
 
 } // namespace
 
-TEST(BucketedReduction, LeavesWhatTheChoiceOverSingleLayersLeaves) {
+TEST(BucketedReduction, ExposesAsMuchAsTheChoiceOverSingleLayers) {
   unsigned seed = testSeed();
   SCOPED_TRACE("PPC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 engine(seed);
@@ -96,7 +96,7 @@ TEST(BucketedReduction, LeavesWhatTheChoiceOverSingleLayersLeaves) {
   EXPECT_GT(hidden, 0);
 }
 
-TEST(BucketedReduction, WhatProgramsDoNotHideIsLeft) {
+TEST(BucketedReduction, ReductionsThatProgramsDoNotOverlapAreExposed) {
   auto isHidden = [](BucketCase &each) {
     StepCost cost = each.step();
     EXPECT_GT(cost.stages[0].gradientReduction.value, 0);
@@ -107,6 +107,6 @@ TEST(BucketedReduction, WhatProgramsDoNotHideIsLeft) {
   each.stack.reducesInBuckets = false;
   EXPECT_FALSE(isHidden(each));
   each = BucketCase();
-  each.layout.schedule = "chimera"; // two copies of the model add up what is left afterwards
+  each.layout.schedule = "chimera"; // two copies of the model add up the rest afterwards
   EXPECT_FALSE(isHidden(each));
 }

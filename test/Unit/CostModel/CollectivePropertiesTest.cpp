@@ -1,4 +1,4 @@
-// What must hold of the times of collectives on any cluster; rankings of layouts hang on it.
+// Properties that collective times must have on any cluster; rankings of layouts depend on them.
 #include "ppc/CostModel/CollectiveCost.h"
 
 #include "../Cluster/RandomClusters.h"

@@ -59,7 +59,7 @@ TEST(KernelCost, GemmStaysWithinTheDatasheetAndGrows) {
         ASSERT_GE(time, device.productFloor.value) << what;
         ASSERT_GE(time, flops / device.peakOf(runs).value) << what;
         ASSERT_GE(time, bytes / device.memoryBandwidth.value) << what;
-        // Rows that begin off a piece of 16 bytes have other kernels: slower, and never faster than the aligned shape.
+        // Rows that are not aligned to 16 bytes have other kernels: slower, and never faster than the aligned shape.
         GemmShape aligned = shape;
         aligned.n = llvm::alignTo(shape.n, 32);
         aligned.k = llvm::alignTo(shape.k, 32);
@@ -77,7 +77,7 @@ TEST(KernelCost, GemmStaysWithinTheDatasheetAndGrows) {
       }
 }
 
-TEST(KernelCost, RowsOffThePiecesOf16BytesAreSlower) {
+TEST(KernelCost, RowsNotAlignedTo16BytesAreSlower) {
   Device device = llvm::cantFail(findDevice("H100-SXM-80GB"));
   auto time = [&](int64_t m, int64_t n, int64_t k, bool outerK = false) {
     return gemmTime(device, Precision::Bf16, {1, m, n, k, outerK}).value;
@@ -172,7 +172,7 @@ TEST(KernelCost, AttentionFollowsItsShape) {
   EXPECT_DOUBLE_EQ(forward(AttentionKernel::Flash2, few), forward(AttentionKernel::Flash2, fewFull));
 }
 
-TEST(KernelCost, PrecisionsWithoutProductsRunInTheNextWider) {
+TEST(KernelCost, PrecisionsWithoutMatmulsRunInTheNextWider) {
   auto runs = [](llvm::StringRef name, Precision precision) {
     return productPrecision(llvm::cantFail(findDevice(name)), precision);
   };

@@ -1,5 +1,4 @@
-// What layers are made of: the ops that low precision, experts, context parallelism, cut products and recomputation
-// add.
+// Ops of layers: those that low precision, experts, context parallelism, chunked matmuls and recomputation add.
 #include "../Model/LlamaShape.h"
 #include "ppc/CostModel/StepCost.h"
 #include "gtest/gtest.h"
@@ -65,13 +64,13 @@ Bytes trafficOf(const LayerProgram &program, llvm::StringRef name) {
 
 } // namespace
 
-TEST(LayerProgram, NarrowProductsQuantizeTheirOperands) {
+TEST(LayerProgram, NarrowMatmulsQuantizeTheirOperands) {
   LayerCase wide, narrow;
   narrow.layout.precision = Precision::Fp8;
   EXPECT_EQ(timeOf(wide.layer(), "quantization").value, 0);
   EXPECT_GT(timeOf(narrow.layer(), "quantization").value, 0);
   EXPECT_LT(total(narrow.layer()), total(wide.layer()));
-  // Forward makes the operands of the four products, 4 bytes an element, and once a step the weights.
+  // Forward makes the operands of the four matmuls, 4 bytes an element, and once a step the weights.
   double tokens = 4096, inputs = 4096 + 4096 + 4096 + 14336;
   double weights = 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096 + 3 * 4096.0 * 14336;
   PricingContext context(narrow.model, narrow.job, narrow.cluster, narrow.layout, narrow.stack);
@@ -133,7 +132,7 @@ TEST(LayerProgram, TokensTravelOncePerNode) {
   EXPECT_NEAR(trafficOf(once.layer(), "dispatch") / trafficOf(all.layer(), "dispatch"), 2.0 / 8, 1e-9);
 }
 
-TEST(LayerProgram, FusedExpertsDropWhatTheyFuse) {
+TEST(LayerProgram, FusedExpertsDropTheFusedOps) {
   LayerCase apart, fused;
   apart.model = fused.model = expertModel();
   apart.layout.ep = fused.layout.ep = 8;
@@ -211,20 +210,20 @@ TEST(LayerProgram, ContextParallelAttentionCostsMoreThanItsShare) {
   whole.job.sequence = cut.job.sequence = 16384;
   cut.layout.cp = 4;
   double share = timeOf(cut.layer(), "attention") / timeOf(whole.layer(), "attention");
-  EXPECT_GT(share, 0.2); // unmasked pieces waste nothing on the diagonal
+  EXPECT_GT(share, 0.2); // unmasked chunks waste nothing on the diagonal
   EXPECT_LT(share, 0.35);
   EXPECT_GT(timeOf(cut.layer(), "context sums").value, 0);
   EXPECT_EQ(timeOf(whole.layer(), "context sums").value, 0);
 }
 
-TEST(LayerProgram, CutProductsHideTheirCollectives) {
+TEST(LayerProgram, ChunkedMatmulsHideTheirCollectives) {
   LayerCase exposed, cut;
   exposed.layout.tp = cut.layout.tp = 4;
   exposed.layout.sequenceParallel = cut.layout.sequenceParallel = true;
   exposed.stack.asyncTensorBackward = cut.stack.asyncTensorBackward = false;
   cut.stack.overlapTensorParallel = true;
   EXPECT_LT(cut.layer().communication(), exposed.layer().communication());
-  // What hides costs the products their share of multiprocessors.
+  // Hidden collectives cost the matmuls their share of multiprocessors.
   EXPECT_GT(cut.layer().communication().value, 0);
 }
 
@@ -237,7 +236,7 @@ TEST(StepCost, PredictionLayersCostAboutALayerAndAHead) {
   EXPECT_NEAR((with.step().pipeline - without.step().pipeline).value, expected.value, 0.02 * expected.value);
 }
 
-TEST(StepCost, HostsThatLaunchExpertsOneByOneSlowThemDown) {
+TEST(StepCost, LaunchingExpertsOneByOneSlowsExpertsDown) {
   LayerCase graphs, eager;
   graphs.model = eager.model = expertModel();
   graphs.layout.precision = eager.layout.precision = Precision::Mxfp8;

@@ -38,7 +38,7 @@ TEST(LayoutRows, EachRowGivesOneRow) {
   }
 }
 
-TEST(LayoutRows, WhatIsMissingOrUnknownIsNamed) {
+TEST(LayoutRows, MissingAndUnknownColumnsAreNamed) {
   auto errorOf = [](llvm::StringRef table) {
     std::vector<LayoutRow> read = llvm::cantFail(readLayoutRows("r.csv", table));
     return read.front().error;
@@ -53,7 +53,7 @@ TEST(LayoutRows, WhatIsMissingOrUnknownIsNamed) {
 }
 
 TEST(LayoutRows, UtilizationIsOfTheTypeThatStandsIn) {
-  // A V100 has no bf16 and an A100 no fp8: products run in the next wider type, and count against its peak.
+  // A V100 has no bf16 and an A100 no fp8: matmuls run in the next wider type, and count against its peak.
   std::string text = ("layers,hidden,heads,vocab,seq_len,global_batch,cluster,precision\n"
                       "24,2048,16,50304,2048,64,dgx-v100,bf16\n24,2048,16,50304,2048,64,dgx-v100,fp16\n"
                       "24,2048,16,50304,2048,64,dgx-a100,fp8\n24,2048,16,50304,2048,64,dgx-a100,bf16\n");

@@ -1,6 +1,6 @@
-// The planner's seconds of communication are those of the ledger's rows, and nothing else: for random models and
-// layouts of compiled programs, tensor parallelism in rows among them (FeatureExchange.cpp; ledger.py compares that
-// with programs: "tp-rows").
+// The planner's communication time equals the sum over the entries of the per-rank accounting, and nothing else: for
+// random models and layouts of compiled programs, tensor parallelism in rows among them (FeatureExchange.cpp; ledger.py
+// compares the entries with programs: "tp-rows").
 #include "ppc/CostModel/PricedLedger.h"
 #include "gtest/gtest.h"
 
@@ -50,7 +50,7 @@ struct LedgerCase {
 
 bool isNear(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-15; }
 
-TEST(PricedLedger, SecondsAreThoseOfTheRows) {
+TEST(PricedLedger, SecondsMatchTheEntries) {
   int priced = 0;
   for (unsigned seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -87,7 +87,7 @@ TEST(PricedLedger, SecondsAreThoseOfTheRows) {
   EXPECT_GT(priced, 200);
 }
 
-/// A machine on which only products and collectives take time.
+/// A machine on which only matmuls and collectives take time.
 void takeTimeOnlyForRows(Cluster &cluster) {
   Device &device = cluster.groups.front().device;
   device.memoryBandwidth = BytesPerSecond(1e40);
@@ -95,7 +95,7 @@ void takeTimeOnlyForRows(Cluster &cluster) {
   device.communicationShare = 0;
 }
 
-TEST(PricedLedger, SecondsOfProductsAreThoseOfTheRows) {
+TEST(PricedLedger, SecondsOfMatmulsMatchTheEntries) {
   int priced = 0, attention = 0, recomputed = 0;
   for (unsigned seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

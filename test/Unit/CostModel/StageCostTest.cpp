@@ -1,4 +1,4 @@
-// Copies to the host and back beside the layers, and what memory they free; what fits and what step follows step in.
+// Offload copies overlapped with the layers, and the memory that they free; schedules and steps that result.
 #include "../Model/LlamaShape.h"
 #include "ppc/CostModel/StepParts.h"
 #include "gtest/gtest.h"
@@ -42,11 +42,11 @@ TEST(StageCost, DevicesShareTheWayToTheHost) {
   EXPECT_EQ(cluster.hostBandwidth().value, 50e9);
   cluster.host.devicesPerLink = 2;
   EXPECT_EQ(cluster.hostBandwidth().value, 25e9);
-  cluster.host.memoryBandwidth = BytesPerSecond(100e9); // of which streams attain 0.8, for 8 devices
+  cluster.host.memoryBandwidth = BytesPerSecond(100e9); // streams attain 0.8 of it, for 8 devices
   EXPECT_DOUBLE_EQ(cluster.hostBandwidth().value, 10e9);
 }
 
-TEST(StageCost, CopiesBesideComputeCostTheMemoryTheyRead) {
+TEST(StageCost, OverlappedCopiesCostTheMemoryTheyRead) {
   StageCase each;
   each.cluster.host.bandwidth = BytesPerSecond(1e15); // no wait for the link
   LayerPrice kept = each.layer(Offload::None), copied = each.layer(Offload::Activations);
@@ -92,7 +92,7 @@ TEST(StageCost, CopiesWaitForAdaptersOnTheSameLink) {
   EXPECT_LT(added(8), exchange.value);
 }
 
-TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
+TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWeightGradientOperands) {
   StageCase each;
   each.layout.pp = 4;
   each.layout.schedule = "zb2p";
@@ -102,24 +102,23 @@ TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
   for (size_t stage = 0; stage < 4; ++stage) {
     const MemoryBreakdown &before = kept.stages[stage].memory, &after = offloaded.stages[stage].memory;
     EXPECT_LE(after.activations, before.activations);
-    EXPECT_GE((after.activations + after.host).value, 0.999 * before.activations.value)
-        << stage; // worst moments may differ
+    EXPECT_GE((after.activations + after.host).value, 0.999 * before.activations.value) << stage; // peaks may differ
   }
   EXPECT_LT(offloaded.stages[0].memory.activations, kept.stages[0].memory.activations);
-  // The last stage holds back weight gradients: their operands stay.
+  // The last stage defers weight gradients: their operands stay.
   each.layout.schedule = "1f1b";
   StepCost plain = each.step();
   EXPECT_GT(offloaded.stages[3].memory.activations, plain.stages[3].memory.activations);
 }
 
-TEST(StageCost, LayersLeaveWithoutAPipelineForWantOfRoom) {
+TEST(StageCost, LayersAreOffloadedWithoutAPipelineForWantOfMemory) {
   StageCase each;
   each.layout.zero = 3;
   each.stack.offloadsLayers = true;
   each.stack.fragmentation = 0;
   StepCost kept = each.step();
   each.layout.offload = Offload::Activations;
-  EXPECT_EQ(each.step().stages[0].memory.host.value, 0); // there is room
+  EXPECT_EQ(each.step().stages[0].memory.host.value, 0); // everything fits
   const MemoryBreakdown &before = kept.stages[0].memory;
   ASSERT_GT(before.activations.value, 8e9);
   Bytes room = before.total() - Bytes(4e9);
@@ -134,7 +133,7 @@ TEST(StageCost, LayersLeaveWithoutAPipelineForWantOfRoom) {
   EXPECT_FALSE(each.step().fits);
 }
 
-TEST(StageCost, LaterStagesHaveOneLayerMoreOfWhatDoesNotDivide) {
+TEST(StageCost, LaterStagesTakeTheRemainingLayers) {
   StageCase each;
   each.model = llamaShape(14);
   each.stack.stageSplit = StageSplit::LaterLayers;
@@ -175,7 +174,7 @@ TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
   StepCost drawn = each.step();
   each.stack.fittedSchedules = true;
   StepCost fitted = each.step();
-  // Later stages use the room that the first needs for forwards.
+  // Later stages use for forwards the memory that the first stage needs for other values.
   EXPECT_GT(fitted.stages[3].memory.activations, drawn.stages[3].memory.activations);
   EXPECT_LE(fitted.stepTime.value, drawn.stepTime.value * 1.01);
   each.layout.schedule = "1f1b";
@@ -184,7 +183,7 @@ TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
   EXPECT_EQ(each.step().stepTime, plain);
 }
 
-TEST(StageCost, WaitingForKernelsCostsEachOfThem) {
+TEST(StageCost, WaitingForKernelsCostsEachKernel) {
   StageCase each;
   each.stack.execution = Execution::Eager;
   each.stack.launchBlocking = true;

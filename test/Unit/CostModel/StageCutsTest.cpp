@@ -1,4 +1,4 @@
-// Cuts of a chain of layers into stages that are as equally long as they can be.
+// Partitions of a chain of layers into stages whose times are as equal as possible.
 #include "../Support/TestSeed.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "gtest/gtest.h"
@@ -28,10 +28,10 @@ TEST(StageCuts, EqualLayersDifferByOneAndEarlyStagesAreShorter) {
     }
 }
 
-/// The least slowest stage, by trying all cuts.
+/// The minimal slowest stage, over all partitions.
 double leastSlowest(llvm::ArrayRef<double> times, llvm::ArrayRef<double> extra) {
   size_t layers = times.size(), stages = extra.size();
-  std::vector<double> best(layers + 1, 1e300); // of the stages so far, that end there
+  std::vector<double> best(layers + 1, 1e300); // minimal slowest stage of the stages so far, by their end
   best[0] = 0;
   for (size_t stage = 0; stage < stages; ++stage) {
     std::vector<double> next(layers + 1, 1e300);
@@ -47,7 +47,7 @@ double leastSlowest(llvm::ArrayRef<double> times, llvm::ArrayRef<double> extra) 
   return best[layers];
 }
 
-TEST(StageCuts, NoCutHasAFasterSlowestStage) {
+TEST(StageCuts, NoPartitionHasAFasterSlowestStage) {
   unsigned seed = testSeed();
   SCOPED_TRACE("PPC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 engine(seed);

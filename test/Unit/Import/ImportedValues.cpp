@@ -1,4 +1,4 @@
-// The importer, the interpreter and drawn numbers.
+// The importer, the interpreter and random numbers.
 #include "ImportedValues.h"
 
 #include "dialects/ppc/Ppc.h"
@@ -37,7 +37,7 @@ ImportedModel importText(StringRef config, MLIRContext &context, int64_t sequenc
   return imported;
 }
 
-/// How a file spells its keys, and which token is padding, says nothing of what the module computes.
+/// The spelling of keys in a file, and the padding token, do not affect the results of the module.
 static void forgetSpelling(ModuleOp module) {
   NamedAttrList weights(module->getAttrOfType<DictionaryAttr>("ppc.weights"));
   weights.erase("config_keys");

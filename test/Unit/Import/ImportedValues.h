@@ -1,5 +1,5 @@
-// A config.json as the importer builds it, and what that module computes on parameters and tokens that follow from
-// their names alone, so that another program (tools/dev/key_sweep) draws the same ones.
+// A config.json as the importer builds it, and the results of that module on parameters and tokens that follow from
+// their names alone, so that another program (tools/dev/key_sweep) generates the same ones.
 #ifndef PPC_TEST_UNIT_IMPORT_IMPORTEDVALUES_H
 #define PPC_TEST_UNIT_IMPORT_IMPORTEDVALUES_H
 
@@ -32,7 +32,7 @@ struct ImportedValues {
   double loss = 0;
   std::map<std::string, std::vector<double>> gradients;
 };
-/// What the interpreter computes for @loss; with `gradients`, after ppc-build-backward, whose results they are.
+/// Results of @loss in the interpreter; with `gradients`, after ppc-build-backward, those of its results, too.
 ImportedValues computeValues(ModuleOp module, bool gradients);
 
 } // namespace mlir::ppc::test

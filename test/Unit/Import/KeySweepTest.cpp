@@ -29,7 +29,7 @@ struct Row {
 
 struct Table {
   llvm::json::Object base;
-  double loss = 0; // of the base
+  double loss = 0; // loss of the base
   std::vector<Row> rows;
 
   explicit Table(llvm::StringRef architecture) {
@@ -106,7 +106,8 @@ protected:
       return;
     }
     ASSERT_TRUE(imported.module) << what << ": " << imported.refusal;
-    // Of first values, of tokens that the data does not hold and of weights beside the model's, the loss says nothing.
+    // The loss does not depend on initial values, on tokens that the data does not contain, nor on weights outside of
+    // the model.
     bool elsewhere = row.changes.get("initializer_range") || row.changes.get("pad_token_id") ||
                      row.changes.get("num_nextn_predict_layers");
     if (row.reference == "same" && !elsewhere)
@@ -123,7 +124,7 @@ protected:
   llvm::StringMap<double> losses;
 };
 
-TEST_P(KeySweep, MeansWhatTheReferenceMeans) {
+TEST_P(KeySweep, MatchesTheReference) {
   Table table(GetParam());
   ImportedModel base = importText(textOf(table.base), context);
   ASSERT_TRUE(base.module) << base.refusal;
@@ -133,8 +134,8 @@ TEST_P(KeySweep, MeansWhatTheReferenceMeans) {
     checkRow(table, row, base.text);
 }
 
-/// Keys that the importer reads over are there for a reason: at the values that the table names, the reference computes
-/// the same. A family that reads such a key itself means something by it.
+/// Keys that the importer ignores are allowed for a reason: at the values that the table names, the reference computes
+/// the same. A family that reads such a key itself gives it a meaning.
 TEST_P(KeySweep, KeysWithoutEffectChangeNothing) {
   Table table(GetParam());
   ImportedModel base = importText(textOf(table.base), context);

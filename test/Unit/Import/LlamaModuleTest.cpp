@@ -73,7 +73,7 @@ TEST_F(LlamaModule, VerifiesAndReadsBack) {
   EXPECT_EQ(frequencies[0], frequencies[1]); // the printed digits suffice
 }
 
-TEST_F(LlamaModule, ArgumentsAreThoseOfTheReference) {
+TEST_F(LlamaModule, ArgumentsMatchTheReference) {
   build();
   EXPECT_EQ(argument(attr::input, "ids"), R"(["batch", "sequence"] tensor<4x16xi32>)");
   EXPECT_EQ(argument(attr::input, "targets"), R"(["batch", "sequence"] tensor<4x16xi32>)");

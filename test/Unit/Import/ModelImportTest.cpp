@@ -1,4 +1,5 @@
-// Modules of every family against the counts of the shape: parameters, products, attention; and what cannot be built.
+// Modules of every family against the counts of the shape: parameters, matmuls, attention; and models that cannot be
+// built.
 #include "ppc/Import/HuggingFace.h"
 
 #include "dialects/ppc/Ppc.h"
@@ -25,7 +26,7 @@ static ModelConfig configOf(StringRef name) {
   return *config;
 }
 
-/// FLOPs of the module's products, without those of experts' empty slots and of attention's softmax.
+/// FLOPs of the module's matmuls, without those of experts' empty slots and of attention's softmax.
 struct ModuleCounts {
   int64_t parameters = 0;
   double products = 0, attention = 0;
@@ -44,7 +45,7 @@ struct ModuleCounts {
   }
 };
 
-TEST(ModelImport, CountsAreThoseOfTheShape) {
+TEST(ModelImport, CountsMatchTheShape) {
   constexpr int64_t sequence = 512, batch = 2; // a multiple of experts / topK, so that slots are as many as tokens
   for (StringRef name : {"llama-3-8b", "llama-3-70b", "llama-3.1-405b", "gpt2", "gpt3-175b", "gpt-neox-20b",
                          "bloom-176b", "mistral-7b", "qwen2-7b", "qwen3-8b", "mixtral-8x7b", "mixtral-8x22b",
@@ -148,7 +149,7 @@ TEST(ModelImport, ScoreBiasIsAParameterWithoutDecay) {
   EXPECT_EQ(biases, 58);
 }
 
-TEST(ModelImport, RefusesWhatCannotBeBuilt) {
+TEST(ModelImport, RefusesModelsThatCannotBeBuilt) {
   MLIRContext context;
   auto message = [&](StringRef name, function_ref<void(ModelConfig &)> change, int64_t sequence = 8,
                      double capacity = 0) {

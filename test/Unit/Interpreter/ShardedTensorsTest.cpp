@@ -1,4 +1,4 @@
-// What each rank holds of a tensor: cut by hand-worked examples and put together again, and what is refused.
+// Shards of tensors on each rank: sharded by hand-worked examples and assembled again, and invalid shardings.
 #include "ppc/Interpreter/ShardedTensors.h"
 #include "ppc/Interpreter/Collectives.h"
 #include "ppc/Interpreter/RankGrid.h"
@@ -60,7 +60,7 @@ TEST_F(ShardedTensors, RanksAreRowMajorOverTheGrid) {
   EXPECT_EQ(ranks.group(13, {}), (SmallVector<int64_t>{13}));
 }
 
-TEST_F(ShardedTensors, CutsInBlocksPaddedWithZeros) {
+TEST_F(ShardedTensors, ShardsAreBlocksPaddedWithZeros) {
   SmallVector<ReferenceTensor> locals = cutTensor(counting({3, 2}), sharding("[{tp}, {}]"), grid("dp = 2, tp = 2"));
   ASSERT_EQ(locals.size(), 4u);
   EXPECT_EQ(locals[0].data, (Values{1, 2, 3, 4}));
@@ -87,7 +87,7 @@ TEST_F(ShardedTensors, PartialValuesAreWholeOnCoordinateZero) {
   EXPECT_EQ(lses[1].data, (Values{-infinity, -infinity}));
 }
 
-TEST_F(ShardedTensors, CutAndAssembledIsTheSame) {
+TEST_F(ShardedTensors, AssemblingShardsRestoresTheTensor) {
   ReferenceTensor whole = counting({5, 3, 4});
   for (StringRef text :
        {"[{}, {}, {}]", "[{a}, {}, {}]", "[{a, b}, {}, {c}]", "[{c}, {b}, {a}]", "[{b}, {}, {}], partial = {c: sum}",

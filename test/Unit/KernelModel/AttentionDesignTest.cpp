@@ -1,4 +1,4 @@
-// What tiles of attention ask of a multiprocessor, against numbers by hand.
+// Resources of attention tiles on a multiprocessor, against numbers by hand.
 #include "ppc/KernelModel/AttentionDesign.h"
 #include "gtest/gtest.h"
 

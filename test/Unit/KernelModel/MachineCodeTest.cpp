@@ -1,10 +1,10 @@
-// What nvdisasm prints: kinds of instructions, loops, bytes of accesses, loads that wait for nothing.
+// Output of nvdisasm: kinds of instructions, loops, bytes of accesses, loads that wait for nothing.
 #include "ppc/KernelModel/MachineCode.h"
 #include "gtest/gtest.h"
 
 using namespace mlir::ppc;
 
-// As `nvdisasm -c` prints a kernel whose loop adds a row, with a slow path for a reciprocal and padding behind.
+// Output of `nvdisasm -c` for a kernel whose loop adds a row, with a slow path for a reciprocal and padding at the end.
 static const char *const sample = R"(
 	.section	.text.rows,"ax",@progbits
 	.sectioninfo	@"SHI_REGISTERS=24"
@@ -81,9 +81,9 @@ TEST(MachineCode, AChainOfLoadsHasOneInFlight) {
   EXPECT_EQ(kernels[0].mainLoop(), nullptr);
 }
 
-// The assembler may put a piece of a loop before its beginning: one loop, whose turn has what lies in either part. The
-// same with a way into the first part is two loops.
-TEST(MachineCode, APieceOfALoopMayLieBeforeIt) {
+// The assembler may put a part of a loop before its beginning: one loop, whose iteration has the instructions of both
+// parts. With an entry into the first part there are two loops.
+TEST(MachineCode, APartOfALoopMayPrecedeIt) {
   auto kernelAfter = [](std::string way) {
     return readMachineCode(".text.moved:\n"
                            "        /*0000*/         " +
@@ -108,8 +108,8 @@ TEST(MachineCode, APieceOfALoopMayLieBeforeIt) {
   EXPECT_EQ(kernelAfter("@P2").loops.size(), 2u);
 }
 
-// Of two loops with the same products the shorter one is steady, also where the longer one moves more.
-TEST(MachineCode, TheSteadyLoopIsTheShortestWithMostProducts) {
+// The shorter of two loops with the same MMAs is steady, even if the longer one moves more.
+TEST(MachineCode, TheSteadyLoopIsTheShortestWithMostMatmuls) {
   std::vector<MachineKernel> kernels =
       readMachineCode(".text.two:\n"
                       ".L_x_0:\n"
@@ -131,7 +131,7 @@ TEST(MachineCode, TensorInstructions) {
   EXPECT_EQ(counts.of(MachineUnit::Tensor), 1);
   EXPECT_EQ(counts.tensorFlops, 4096);
   EXPECT_EQ(counts.sharedBytes, 512);
-  EXPECT_EQ(unitOf("HFMA2.MMA"), MachineUnit::Float); // a move on the pipe of half-precision products
+  EXPECT_EQ(unitOf("HFMA2.MMA"), MachineUnit::Float); // a move on the half-precision pipe
   EXPECT_EQ(unitOf("HGMMA.64x128x16.F32.BF16"), MachineUnit::Tensor);
   EXPECT_EQ(unitOf("LDGSTS.E.BYPASS.128"), MachineUnit::Global);
   EXPECT_EQ(unitOf("F2FP.BF16.PACK_AB"), MachineUnit::Integer);
@@ -140,7 +140,7 @@ TEST(MachineCode, TensorInstructions) {
 
 TEST(MachineCode, OtherTextHasNoKernels) { EXPECT_TRUE(readMachineCode("a file of something else\n").empty()); }
 
-TEST(MachineCode, ProductsOfWarpgroups) {
+TEST(MachineCode, MatmulsOfWarpgroups) {
   MachineCounts counts = readMachineCode(sample)[2].once();
   EXPECT_EQ(counts.of(MachineUnit::Tensor), 2);
   EXPECT_EQ(counts.tensorFlops, 2 * 2 * 64 * 128 * 16 / 4);                       // a warp's part

@@ -1,4 +1,4 @@
-// What is read from the config.json of a LLaMA, and what is refused, by message.
+// Values read from the config.json of a LLaMA, and error messages of invalid ones.
 #include "ppc/Model/ModelConfig.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The shape that planner tests price: layers of Llama 3 8B.
+// The shape that planner tests estimate: layers of Llama 3 8B.
 #ifndef PPC_TEST_UNIT_MODEL_LLAMASHAPE_H
 #define PPC_TEST_UNIT_MODEL_LLAMASHAPE_H
 

@@ -1,4 +1,4 @@
-// config.json of every family: what is read, and what is refused and how.
+// config.json of every family: values that are read, and errors.
 #include "ppc/Model/ModelConfig.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -132,7 +132,7 @@ TEST(ModelConfig, UnknownArchitectureListsTheKnown) {
             "config.json: key \"model_type\": expected \"gpt2\", which goes with GPT2LMHeadModel, found \"bert\"");
 }
 
-TEST(ModelConfig, RefusesWhatItDoesNotKnow) {
+TEST(ModelConfig, RefusesUnknownKeysAndValues) {
   EXPECT_EQ(
       messageOf(R"({"model_type": "gpt2", "mlp_factor": 3})"),
       "config.json: key \"mlp_factor\": is not supported for GPT2LMHeadModel; remove it if it does not change what "
@@ -188,14 +188,14 @@ TEST(ModelConfig, TextPartsAreReadAlone) {
   EXPECT_EQ(config.notes[0], "the text part alone is read, \"text_config\", as a Qwen3ForCausalLM; left out are "
                              "\"image_token_id\", \"vision_config\"");
   EXPECT_TRUE(config.keys.count("rms_norm_eps"));
-  // What is written beside weights is a file of the text part, which reads as the same model.
+  // The file written next to weights describes the text part, which reads as the same model.
   ModelConfig alone = llvm::cantFail(parseModelConfig("config.json", config.text));
   EXPECT_TRUE(alone.notes.empty());
   EXPECT_EQ(alone.shape.layers, 3);
   EXPECT_TRUE(alone.shape.tiedEmbeddings);
 }
 
-TEST(ModelConfig, WhatTextPartsLackIsNamed) {
+TEST(ModelConfig, MissingKeysOfTextPartsAreNamed) {
   EXPECT_EQ(messageOf(R"({"architectures": ["LlavaForConditionalGeneration"], "vision_config": {}})"),
             "config.json: key \"text_config\": missing; LlavaForConditionalGeneration has its text part there, which "
             "alone is read");

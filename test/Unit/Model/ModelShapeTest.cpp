@@ -64,7 +64,8 @@ TEST(ModelShape, PredictionLayerOfDeepSeek) {
   ModelShape model = modelOf("deepseek-v3");
   EXPECT_EQ(model.predictionLayers, 1);
   // The published files hold 684,531,386,000 values: the model, the prediction layer with its own copies of embedding
-  // and head, and one scale for each 128 x 128 block of what is stored in 8 bits (all but embeddings, routers, norms).
+  // and LM head, and one scale for each 128 x 128 block of the values stored in 8 bits (all but embeddings, routers,
+  // norms).
   ParameterCounts all = countParameters(model), extra = countPredictionLayer(model);
   double copies = double(all.embedding + all.head);
   double scaled = double(all.attention + all.denseFfn + all.experts + all.sharedExperts + extra.attention +
@@ -77,7 +78,7 @@ TEST(ModelShape, PalmFlopsOfLlama) {
   EXPECT_EQ(modelFlopsPerToken(model, 8192), 6.0 * 8030261248 + 12.0 * 32 * 4096 * 8192);
 }
 
-TEST(ModelShape, ForwardFlopsLeaveOutWhatIsNotMultiplied) {
+TEST(ModelShape, ForwardFlopsCountOnlyMatmulParameters) {
   ModelShape model = modelOf("llama-3-8b");
   TokenFlops flops = forwardFlopsPerToken(model, 8192, /*causal=*/false);
   ParameterCounts counts = countParameters(model);
@@ -96,7 +97,7 @@ TEST(ModelShape, ForwardFlopsLeaveOutWhatIsNotMultiplied) {
                    double(parts.sharedExperts + parts.router) - scoreBiases));
 }
 
-TEST(ModelShape, AverageKeysCountsWhatAMaskLeaves) {
+TEST(ModelShape, AverageKeysCountsUnmaskedKeys) {
   ModelShape model = modelOf("mistral-7b");
   model.slidingWindowEvery = 2;
   for (int64_t window : {0, 1, 3, 8, 100}) {

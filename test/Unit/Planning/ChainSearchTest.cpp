@@ -99,13 +99,14 @@ static std::map<OpClass, ClassTimes> byClass(const LayerProgram &program) {
   return times;
 }
 
-// A LLaMA 3 8B layer cut by columns and rows, priced op by op and as a transformer laid out by degrees.
-TEST(ChainSearch, MegatronsLayersCostWhatDegreesSay) {
+// A LLaMA 3 8B layer sharded as by Megatron-LM, estimated op by op and as a transformer laid out by
+// degrees.
+TEST(ChainSearch, MegatronLayersCostAsMuchAsDegrees) {
   DenseModel sizes;
   sizes.batch = 16;
   Cluster node = cluster("dgx-h100");
   Stack stack = stackOf("ppc");
-  stack.keepsGatheredSequence = true; // where memory has no price nothing is gathered twice
+  stack.keepsGatheredSequence = true; // with memory for free nothing is gathered twice
   ChainModel model = denseModel(sizes);
   ChainRequest request{model, node, stack};
   request.base.attention = AttentionKernel::Flash2;
@@ -149,7 +150,7 @@ TEST(ChainSearch, MegatronsLayersCostWhatDegreesSay) {
   EXPECT_DOUBLE_EQ(chained.parameters, degrees.parameters);
 }
 
-// Bounds prune nothing that is best: every grid by itself has no faster plan.
+// Bounds prune no optimum: no single degree combination has a faster plan.
 TEST(ChainSearch, FindsTheBestOfAllGrids) {
   Cluster machine = cluster("dgx-h100");
   Stack stack = stackOf("ppc");
@@ -220,7 +221,7 @@ TEST(ChainPlanFile, IsReadAsItWasWritten) {
   }
 }
 
-// Damaged files are errors with a place, never crashes.
+// Damaged files are errors with a position, never crashes.
 TEST(ChainPlanFile, SurvivesDamage) {
   ChainModel model = towers(3, 64, 128, 512, 64);
   repeatWithSeeds([&](unsigned seed) {
@@ -239,8 +240,8 @@ TEST(ChainPlanFile, SurvivesDamage) {
   });
 }
 
-// What is said is kept, whatever would be faster.
-TEST(ChainSearch, KeepsWhatIsSaid) {
+// Pinned strategies are kept, even if others would be faster.
+TEST(ChainSearch, KeepsPinnedStrategies) {
   Cluster machine = cluster("dgx-h100");
   Stack stack = stackOf("ppc");
   ChainModel model = towers(2, 1024, 2048, 8192, 512);
@@ -249,7 +250,7 @@ TEST(ChainSearch, KeepsWhatIsSaid) {
   request.constraints.pin(PlanKey::Tp, 4);
   auto free = searchChainPlan(request);
   ASSERT_TRUE(bool(free) && !free->plans.empty());
-  // The second layer of towers by columns and rows.
+  // The second layer of parallel branches is column- and row-parallel.
   request.cuts.axes = tensorAxes({4});
   request.cuts.layers.resize(model.layers().size());
   for (const TemplateOp &op : model.chain.templates[model.layers()[2]].ops) {
@@ -266,14 +267,15 @@ TEST(ChainSearch, KeepsWhatIsSaid) {
   OpCuts cuts = kept->plans.front().cuts();
   for (auto [strategy, said] : llvm::zip_equal(cuts.layers[2], request.cuts.layers[2]))
     EXPECT_TRUE(strategy == said || (strategy.axes[0] < 0 && said.axes[0] < 0));
-  // And read back and priced again it takes the same.
+  // Read back and estimated again it takes the same time.
   request.cuts = cuts;
   auto again = searchChainPlan(request);
   ASSERT_TRUE(bool(again) && !again->plans.empty());
   EXPECT_NEAR(again->plans.front().cost.stepTime.value, kept->plans.front().cost.stepTime.value, 1e-12);
 }
 
-// Around degrees of parallelism: never slower than columns and rows, and faster where the machine has two directions.
+// Compared with degrees of parallelism: never slower than Megatron's column- and row-parallel layers, and faster if the
+// machine has two directions.
 TEST(ChainComparison, TwoDimensionalTensorParallelismOnATorus) {
   auto torus =
       parseCluster("torus", "name: torus\n"
@@ -299,8 +301,8 @@ TEST(ChainComparison, TwoDimensionalTensorParallelismOnATorus) {
   ASSERT_TRUE(first.menu && first.free) << first.reason;
   EXPECT_EQ(first.free->axes.size(), 2u);
   EXPECT_GT(first.gain(), 0.1);
-  EXPECT_EQ((*compared)[1].reason, "nothing is cut");
-  printf("columns and rows %.4f s, each op by itself %.4f s on %s\n", first.menu->cost.stepTime.value,
+  EXPECT_EQ((*compared)[1].reason, "nothing is sharded");
+  printf("degrees %.4f s, op-level sharding %.4f s on %s\n", first.menu->cost.stepTime.value,
          first.free->cost.stepTime.value, axesText(first.free->axes).c_str());
 }
 
@@ -324,15 +326,15 @@ TEST(ChainComparison, IsNeverSlowerThanColumnsAndRows) {
     for (const ChainComparison &comparison : *compared) {
       ASSERT_TRUE(comparison.menu && comparison.free) << comparison.reason;
       EXPECT_GE(comparison.gain(), -0.02) << name; // overlap is not in the search
-      printf("%s tp %d: columns and rows %.4f s, each op by itself %.4f s\n", name, int(layouts[comparison.plan].tp),
+      printf("%s tp %d: degrees %.4f s, op-level sharding %.4f s\n", name, int(layouts[comparison.plan].tp),
              comparison.menu->cost.stepTime.value, comparison.free->cost.stepTime.value);
     }
   }
 }
 
-// Fewer heads than ranks and a long sequence: attention is cut along the sequence, by ring or with gathered keys, where
-// a plan may; what compiled programs can run takes longer.
-TEST(ChainSearch, CutsLongSequencesInAttention) {
+// Fewer heads than ranks and a long sequence: attention is sharded along the sequence, by a ring or with gathered keys,
+// if the target allows it; plans that compiled programs can run take longer.
+TEST(ChainSearch, ShardsLongSequencesInAttention) {
   Cluster machine = cluster("dgx-h100");
   Stack stack = stackOf("ppc");
   DenseModel sizes;

@@ -68,7 +68,7 @@ std::map<std::vector<int>, double> tryAllAssignments(const Drawn &drawn, double 
 }
 } // namespace
 
-TEST(CostNetwork, EliminationFindsWhatTryingEverythingFinds) {
+TEST(CostNetwork, EliminationMatchesExhaustiveSearch) {
   for (unsigned seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);

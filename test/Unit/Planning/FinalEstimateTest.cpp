@@ -1,4 +1,4 @@
-// What the last look at plans does with those that the search and the final estimate see differently.
+// The final estimate of plans that the search and the final estimate see differently.
 #include "lib/Planning/FinalEstimate.h"
 #include "RandomProblems.h"
 #include "gtest/gtest.h"
@@ -37,7 +37,7 @@ protected:
   static void makeImpossible(Plan &plan) { plan.layout.dp *= 1024; }
 };
 
-TEST_F(FinalEstimate, AgreesWithWhatIsFound) {
+TEST_F(FinalEstimate, AgreesWithTheSearch) {
   forEachSearch([](const PlanRequest &request, const PlanSearchResult &found) {
     PlanSearchResult result = found;
     llvm::cantFail(compareWithFinalEstimate(request, result));
@@ -56,7 +56,7 @@ TEST_F(FinalEstimate, NotesFiguresThatDiffer) {
   });
 }
 
-TEST_F(FinalEstimate, LeavesOutWhatCannotExist) {
+TEST_F(FinalEstimate, LeavesOutImpossiblePlans) {
   forEachSearch([](const PlanRequest &request, const PlanSearchResult &found) {
     for (size_t number = 0; number < found.plans.size(); ++number) {
       PlanSearchResult result = found;

@@ -1,4 +1,4 @@
-// Fine-tuning as switches of a stack: what it takes and spares, against counts by hand.
+// Fine-tuning as switches of a stack: its costs and savings, against counts by hand.
 #include "ppc/Planning/FineTuning.h"
 #include "../Model/LlamaShape.h"
 #include "ppc/CostModel/StepCost.h"
@@ -36,8 +36,8 @@ FineTuning lora(int64_t rank, int64_t bits = 16) {
 
 } // namespace
 
-TEST(FineTuning, AdaptersOfEveryProductAreCounted) {
-  // Of Llama 3 8B: 16 x 32 x (4 x (4096 + 4096 or 1024) + 3 x (4096 + 14336)).
+TEST(FineTuning, AdaptersOfEveryMatmulAreCounted) {
+  // Llama 3 8B: 16 x 32 x (4 x (4096 + 4096 or 1024) + 3 x (4096 + 14336)).
   EXPECT_EQ(trainedParameters(lora(16), llamaShape(32)), 41943040);
 }
 
@@ -49,7 +49,7 @@ TEST(FineTuning, FrozenWeightsHaveNoGradientsAndNoState) {
   EXPECT_NEAR(adapters.gradients.value, 4 * trained, 0.01 * 4 * trained);
   EXPECT_NEAR(adapters.parameters.value, 2 * (parameters + trained), 0.01 * all.parameters.value);
   EXPECT_NEAR(narrow.parameters.value, 0.5 * parameters + 2 * trained, 0.01 * all.parameters.value);
-  // Two of three passes over the products are left, and widening takes time.
+  // Two of three passes over the matmuls are left, and widening takes time.
   EXPECT_LT(adapters.step.value, 0.85 * all.step.value);
   EXPECT_GT(adapters.step.value, 0.6 * all.step.value);
   EXPECT_GT(narrow.step.value, adapters.step.value);
@@ -74,13 +74,13 @@ TEST(FineTuning, AReferenceIsACopyOfTheWeights) {
   sharded.zero = 3;
   EXPECT_NEAR((priceOf(preferences, sharded).parameters - priceOf({}, sharded).parameters).value, 2 * parameters / 8,
               0.01 * parameters);
-  // Beside adapters the policy is its own reference.
+  // With adapters the policy is its own reference.
   FineTuning both = lora(16);
   both.objective = Objective::Dpo;
   EXPECT_EQ(priceOf(both).parameters.value, priceOf(lora(16)).parameters.value);
 }
 
-TEST(FineTuning, PackedDocumentsAttendToThemselves) {
+TEST(FineTuning, PackedDocumentsAttendWithinDocuments) {
   FineTuning packed;
   packed.packedLength = 512;
   EXPECT_LT(priceOf(packed).step.value, priceOf({}).step.value);
@@ -88,7 +88,7 @@ TEST(FineTuning, PackedDocumentsAttendToThemselves) {
   EXPECT_EQ(priceOf(packed).step.value, priceOf({}).step.value);
 }
 
-TEST(FineTuning, WhatMeansNothingIsRefused) {
+TEST(FineTuning, OptionsWithoutEffectAreRefused) {
   ModelShape model = llamaShape(32);
   Stack stack = llvm::cantFail(findStack("megatron-core"));
   auto why = [&](FineTuning tuning, TrainingJob job = {4096, 16}) {

@@ -61,7 +61,7 @@ TEST(Frontier, IsThereForSeveralGroupsOfDevices) {
   EXPECT_LE(again.plans.front().cost.stepTime.value, point.cost.stepTime.value * (1 + 1e-12));
 }
 
-TEST(Frontier, KeepsWhatNoPlanOfLessMemoryBeats) {
+TEST(Frontier, KeepsPlansThatNoPlanOfLessMemoryBeats) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
     std::vector<Plan> points(1 + random() % 12);

@@ -32,7 +32,7 @@ Cluster join(std::initializer_list<const char *> parts) {
 }
 
 /// The layout on a cluster of two groups of one kind costs what it costs on one group of as many.
-TEST(GroupSearch, GroupsOfOneKindCostWhatOneGroupCosts) {
+TEST(GroupSearch, EqualGroupsCostAsMuchAsOneGroup) {
   RandomProblems random(31);
   int compared = 0;
   for (int i = 0; i < 80; ++i) {
@@ -52,7 +52,7 @@ TEST(GroupSearch, GroupsOfOneKindCostWhatOneGroupCosts) {
       ASSERT_TRUE(bool(schedule));
       if ((*schedule)->replicas > 1)
         continue;
-      for (bool cut : {false, true}) { // its own cut, and as the stack cuts
+      for (bool cut : {false, true}) { // its own partition, and the stack's
         ParallelLayout layout = plan.layout;
         if (!cut) {
           layout.stageLayers.clear();
@@ -80,7 +80,7 @@ TEST(GroupSearch, GroupsOfOneKindCostWhatOneGroupCosts) {
   EXPECT_GE(compared, 40);
 }
 
-/// Every cut of the layers, one by one.
+/// Every partition of the layers, one by one.
 double bestCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra, llvm::ArrayRef<int64_t> most,
                size_t chunk, int64_t begin) {
   int64_t layers = int64_t(ends.front().size()) - 1;
@@ -93,7 +93,7 @@ double bestCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<doubl
   return best;
 }
 
-TEST(GroupSearch, CutsLayersWithTheLeastSlowestStage) {
+TEST(GroupSearch, PartitionsLayersWithTheFastestSlowestStage) {
   RandomProblems random(32);
   int cuts = 0;
   for (int i = 0; i < 400; ++i) {
@@ -190,7 +190,7 @@ double exhaustiveBestOfGroups(const PlanRequest &request, int64_t &layouts) {
   return best;
 }
 
-TEST(GroupSearch, FindsWhatExhaustiveSearchFinds) {
+TEST(GroupSearch, MatchesExhaustiveSearch) {
   RandomProblems random(33);
   int64_t layouts = 0;
   int found = 0, mixed = 0, byGroup = 0;
@@ -256,7 +256,7 @@ TEST(GroupSearch, GivesMoreLayersToTheFasterGroup) {
   StepCost cost = llvm::cantFail(estimator.estimate(model, request.job, cluster, layout, stack, &detail));
   std::vector<int64_t> layers = layersPerChunk(model, detail.costs.chunks);
   EXPECT_LT(layers[0], layers[1]);
-  // An even cut takes longer.
+  // An even partition takes longer.
   layout.stageLayers = {16, 16};
   EXPECT_LT(cost.stepTime.value,
             llvm::cantFail(estimator.estimate(model, request.job, cluster, layout, stack)).stepTime.value);
@@ -291,8 +291,8 @@ TEST(GroupSearch, GivesFewerLayersToTheGroupWithLessMemory) {
   EXPECT_FALSE(llvm::cantFail(pricePlan(request, more)).cost.fits);
 }
 
-/// Layouts at random, possible and not: an error, or a price that the verifier comes to as well.
-TEST(GroupSearch, PricesOrRefusesAnyLayout) {
+/// Layouts at random, possible and not: an error, or a cost that the verifier computes as well.
+TEST(GroupSearch, EstimatesOrRefusesAnyLayout) {
   int priced = 0, refused = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     RandomProblems random(seed);
@@ -355,7 +355,7 @@ TEST(GroupSearch, RefusesGroupsThatCannotBe) {
   EXPECT_EQ(messageFor({0, 1}), "stage_groups lists 2 stages; pp 3 is asked for");
   EXPECT_NE(messageFor({0, 1, 2}).find("group 2 for stage 2"), std::string::npos);
   EXPECT_NE(messageFor({0, 1, 0}).find("apart from each other"), std::string::npos);
-  EXPECT_NE(messageFor({0, 0, 0}).find("3 stages of 4 devices lie on group 0"), std::string::npos);
+  EXPECT_NE(messageFor({0, 0, 0}).find("3 stages of 4 devices are on group 0"), std::string::npos);
   EXPECT_NE(messageFor({0, 1, -1}).find("group -1"), std::string::npos);
 }
 

@@ -39,7 +39,7 @@ static ParallelLayout randomLayout(std::mt19937 &random) {
   layout.sequenceParallel = upTo(1);
   layout.zero = upTo(3);
   layout.shardGroup = upTo(1) ? layout.dp : 0;
-  std::mt19937 other = random; // what else is drawn stays
+  std::mt19937 other = random; // other random choices stay
   auto groupUpTo = [&](int64_t all) {
     return std::min(int64_t(1) << std::uniform_int_distribution<int64_t>(0, 3)(other), all);
   };
@@ -84,7 +84,7 @@ TEST(LayoutFile, IsReadAsItWasWritten) {
   }
 }
 
-// What programs of a target run is written so that a plan for that target can be read from it.
+// Layouts that programs of a target run are written so that a plan for that target can be read from them.
 TEST(LayoutFile, IsReadAsItWasWrittenForEachTarget) {
   std::mt19937 random(19);
   for (const TargetCapabilities *target : targetCapabilities()) {
@@ -142,7 +142,7 @@ TEST(PlanConstraints, KindsOfOffloadAreReadInAnyOrder) {
   }
 }
 
-TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
+TEST(LayoutFile, WritesCompilableLayoutsInTheCompilersTerms) {
   ParallelLayout layout;
   layout.dp = 2;
   layout.tp = 8;
@@ -150,7 +150,7 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   layout.precision = Precision::F32;
   layout.stageLayers = {9, 7};
   EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
-  // 8 ranks over 4 key-value heads with 2 query heads each: both are cut.
+  // 8 ranks over 4 key-value heads with 2 query heads each: both are sharded.
   std::string text = textOf(layout);
   EXPECT_NE(text.find("grid: { dp: 2, tp0: 4, tp1: 2 }\nstages: [ 0, 10 ]"), std::string::npos) << text;
   EXPECT_NE(text.find("micro_batches: 2048\n"), std::string::npos) << text;
@@ -184,7 +184,7 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 
-TEST(LayoutFile, CutsExpertsOverRanksThatShareASequence) {
+TEST(LayoutFile, ShardsExpertsOverContextParallelRanks) {
   ParallelLayout layout;
   layout.dp = 4;
   layout.cp = 2;
@@ -207,13 +207,13 @@ TEST(LayoutFile, CutsExpertsOverRanksThatShareASequence) {
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 
-// What a search need not look at is lacked by programs, whatever else a layout says.
-TEST(TargetLimits, RefuseOnlyWhatProgramsLack) {
+// Values that a search skips are values that programs lack, whatever the rest of a layout is.
+TEST(TargetLimits, RefuseOnlyFeaturesThatProgramsLack) {
   std::mt19937 random(11);
   int refused = 0, lacked = 0;
   for (int i = 0; i < 2000; ++i) {
     ParallelLayout layout = randomLayout(random);
-    if (layout.cp == 1) // how attention works over ranks that share a sequence means nothing without any
+    if (layout.cp == 1) // without context parallelism its kind means nothing
       layout.contextKind = ContextKind::AllGather;
     PlanConstraints constraints;
     limitToTarget(defaultTarget(), constraints);
@@ -235,13 +235,13 @@ static std::string errorOf(llvm::StringRef text) {
   return error ? llvm::toString(std::move(error)) : "";
 }
 
-TEST(LayoutFile, ErrorsNameThePlaceTheKeyAndWhatIsPossible) {
+TEST(LayoutFile, ErrorsNameThePositionTheKeyAndAllowedValues) {
   EXPECT_EQ(errorOf("layout: { tp: 4 }\n"), "");
   EXPECT_EQ(
       errorOf("grid: { dp: 2 }\n"),
       "p.yaml:1:1: error: there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
   EXPECT_EQ(errorOf("layout:\n  tp: two\n"),
-            "p.yaml:2:7: error: key \"tp\": 'two' is no value of tp; expected a number from 1 to "
+            "p.yaml:2:7: error: key \"tp\": 'two' is not a value of tp; expected a number from 1 to "
             "1048576");
   EXPECT_EQ(errorOf("layout:\n  speed: 9\n")
                 .rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0),
@@ -276,7 +276,7 @@ TEST(LayoutFile, DamagedFilesGiveErrorsOrLayouts) {
       EXPECT_EQ(message.find('\n'), std::string::npos) << "seed " << seed << ": " << message;
       return;
     }
-    // What was accepted can be priced or refused, and written.
+    // Accepted layouts can be estimated or refused, and written.
     ParallelLayout layout;
     for (int key = 0; key < planKeyCount; ++key)
       if (constraints.isPinned(PlanKey(key)))
@@ -312,7 +312,7 @@ TEST(LayoutFile, SectionsOfTheCompilerMustSayTheSame) {
         std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 9 ]", "stage 0 has other layers here"),
         std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 5, 10 ]", "pp is 3 here and 2 in"),
         std::tuple("schedule: 1f1b", "schedule: gpipe", "schedule is gpipe here and 1f1b in"),
-        std::tuple("layout:", "parameters: { w: [ tp ] }\nlayout:", "cuts of single parameters are for ppc-compile")}) {
+        std::tuple("layout:", "parameters: { w: [ tp ] }\nlayout:", "shardings of single parameters are for ppc-compile")}) {
     std::string message = messageWith(from, to);
     EXPECT_EQ(message.rfind("p.yaml:", 0), 0u) << message;
     EXPECT_NE(message.find(expected), std::string::npos) << message;

@@ -76,7 +76,7 @@ ParallelLayout randomLayout(std::mt19937 &random) {
   return layout;
 }
 
-TEST(PlanPreset, WhatExpandsIsReadAsTheSameLayout) {
+TEST(PlanPreset, ExpandedPlansReadAsTheSameLayout) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
@@ -113,8 +113,8 @@ TEST(PlanPreset, AxesMayHaveAnyName) {
   EXPECT_EQ(again->tp, 4);
 }
 
-// Whatever is cut otherwise than degrees cut it is no layout of degrees, and the reason says what.
-TEST(PlanPreset, WhatNoDegreesCutSoIsNoLayout) {
+// A plan that is sharded otherwise than degrees would is not a layout of degrees, and the reason names the difference.
+TEST(PlanPreset, PlansThatNoDegreesShardSoAreNotLayouts) {
   ParallelLayout layout;
   layout.dp = 2, layout.tp = 4, layout.zero = 1, layout.sequenceParallel = true;
   auto reasonFor = [&](auto change) {
@@ -126,19 +126,19 @@ TEST(PlanPreset, WhatNoDegreesCutSoIsNoLayout) {
   EXPECT_EQ(reasonFor([](PlanSections &) {}), "");
   EXPECT_EQ(
       reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"hidden", {"tp"}}); }),
-      "the plan cuts the ranks of a stage into 8 parts, where dp 2, tp 16 (rows 4), cp 1, ep 1 would cut it into 32");
+      "the plan shards the ranks of a stage into 8 parts, but dp 2, tp 16 (rows 4), cp 1, ep 1 would shard it into 32");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.pop_back(); }),
-            "the plan cuts vocab into 1 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 4");
+            "the plan shards vocab into 1 parts, but dp 2, tp 4, cp 1, ep 1 would shard it into 4");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.update = {"tp"}; }),
-            "the plan cuts optimizer state into 4 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 2");
+            "the plan shards optimizer state into 4 parts, but dp 2, tp 4, cp 1, ep 1 would shard it into 2");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.grid.push_back({"r", 3, AxisRole::Replica}); }),
-            "the plan cuts the ranks of a stage into 24 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 8");
+            "the plan shards the ranks of a stage into 24 parts, but dp 2, tp 4, cp 1, ep 1 would shard it into 8");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"experts", {"dp"}}); }),
-            "the plan cuts experts into 2 parts, which no degree of expert parallelism does on dp 2, cp 1, tp 4");
+            "the plan shards experts into 2 parts, which no expert-parallel degree does on dp 2, cp 1, tp 4");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.recompute = {{"2-3", "full"}}; }),
             "the plan recomputes layer 2 and not those before it on its stage");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.parameters = {{"w", {{"dp"}}}}; }),
-            "the plan cuts parameter 'w' on its own");
+            "the plan shards parameter 'w' on its own");
 }
 
 } // namespace

@@ -13,12 +13,14 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// Every layout of the space, one by one, each priced from nothing. Time of the fastest that fits; infinity: none does.
+/// Every layout of the space, one by one, each estimated from scratch. Time of the fastest that fits; infinity: none
+/// does.
 double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request, int64_t &layouts) {
   double best = std::numeric_limits<double>::infinity();
   StepEstimator estimator;
   int64_t devices = problem.cluster.deviceCount();
-  PlanSpace choices(request, problem.constraints, devices); // of the choices of a grid; the grids are enumerated here
+  PlanSpace choices(request, problem.constraints,
+                    devices); // choices of one degree combination; the combinations are enumerated here
   /// Whether it can be, and fits.
   auto visit = [&](const ParallelLayout &layout) {
     if (brokenConstraint(problem.constraints, layout) || (request.refuse && !request.refuse(layout).empty()))
@@ -40,7 +42,7 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
   auto visitGrid = [&](ParallelLayout layout) {
     for (const ScheduleChoice &choice : choices.schedules(layout))
       for (const StateChoice &state : choices.states(layout)) {
-        // Recomputing where nothing must be is no choice, unless the schedule is made for what it takes.
+        // Needless recomputation is not a choice, unless the schedule is fitted to its durations.
         bool needless = false, isFitted = problem.stack.fittedSchedules &&
                                           llvm::cantFail(findPipelineSchedule(choice.schedule))->fitsDurations();
         for (Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
@@ -92,7 +94,7 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
   return best;
 }
 
-TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
+TEST(PlanSearch, MatchesExhaustiveSearch) {
   int found = 0, infeasible = 0;
   int64_t layouts = 0;
   RandomProblems fresh(1), once(36001); // the second had a problem whose best layout was missed
@@ -122,7 +124,7 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
 }
 
 /// The space that a software leaves, and problems whose weights are frozen in part: every bound must hold there, too.
-TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfSoftwareAndFineTuning) {
+TEST(PlanSearch, MatchesExhaustiveSearchOfSoftwareAndFineTuning) {
   int found = 0;
   int64_t layouts = 0;
   RandomProblems random(17);
@@ -160,8 +162,8 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfSoftwareAndFineTuning) {
   EXPECT_GE(found, 5);
 }
 
-/// What programs of a target run, as they run it: state is priced tensor by tensor, with groups of ranks that share it.
-TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfPrograms) {
+/// Layouts that programs of a target run, as they run them: state is estimated tensor by tensor, with its shard groups.
+TEST(PlanSearch, MatchesExhaustiveSearchOfPrograms) {
   int found = 0, cut = 0;
   int64_t layouts = 0;
   RandomProblems random(19);
@@ -192,7 +194,7 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfPrograms) {
 }
 
 /// Small nodes on slow networks, so that gradients and parameters may lie over the ranks of a node, or over one.
-TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfGroupsOfState) {
+TEST(PlanSearch, MatchesExhaustiveSearchOfShardGroups) {
   int64_t grouped = 0, layouts = 0;
   RandomProblems random(29);
   for (int i = 0; i < 16; ++i) {
@@ -242,7 +244,8 @@ TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
     ++found;
     const StepCost &fastest = frontier.frontier.front().cost, &chosen = result.plans.front().cost;
     EXPECT_LE(chosen.stepTime.value, fastest.stepTime.value * 1.05 * (1 + 1e-12)) << "problem " << i;
-    // The steps of the frontier lie apart, so that it may lack the very least. Nothing is recomputed for its sake.
+    // The steps of the frontier have a minimal distance, so it may lack the smallest plan. Nothing is recomputed for
+    // it.
     for (const PlanSearchResult *other : {&frontier, &result})
       for (const std::vector<Plan> *list : {&other->frontier, &other->plans})
         for (const Plan &plan : *list)
@@ -256,7 +259,7 @@ TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
   EXPECT_GE(cheaper, 3);
 }
 
-TEST(PlanSearch, PricedLayoutsCanBePricedAgain) {
+TEST(PlanSearch, EstimatedLayoutsCanBeEstimatedAgain) {
   RandomProblems random(3);
   int several = 0;
   for (const PipelineScheduleKind &kind : pipelineScheduleKinds()) {
@@ -356,7 +359,7 @@ TEST(PlanSearch, ReplaysNoMoreThanItMust) {
   EXPECT_GE(stopped, 40);
 }
 
-TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
+TEST(PlanSearch, NamesTheBindingLimitAndTheNearestPlan) {
   ModelShape model = llamaShape(32);
   Cluster cluster = llvm::cantFail(findCluster("dgx-h100:1"));
   Stack stack = llvm::cantFail(findStack("ppc"));
@@ -412,7 +415,7 @@ TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {
   }
 }
 
-TEST(PlanSearch, CutsStateOnlyWhereRanksShareIt) {
+TEST(PlanSearch, ShardsStateOnlyOverReplicas) {
   RandomProblems random(19);
   int alternatives = 0;
   for (int i = 0; i < 40; ++i) {
@@ -518,7 +521,8 @@ TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-// The bounds on grids price whole sequences; schedules that cut them must never be cheaper per micro-batch.
+// The bounds on degree combinations assume whole sequences; schedules that slice sequences must never be cheaper per
+// micro-batch.
 TEST(PlanSearch, SlicesOfSequencesSaveNoTime) {
   RandomProblems random(11);
   for (int i = 0; i < 60; ++i) {
@@ -553,7 +557,7 @@ TEST(PlanConstraints, ReadsKeysAndValues) {
   EXPECT_FALSE(constraints.allows(PlanKey::Tp, 8));
   auto message = [](llvm::Error error) { return llvm::toString(std::move(error)); };
   EXPECT_EQ(message(constraints.pin("tq", "2")).substr(0, 33), "unknown key 'tq' of a plan; known");
-  EXPECT_EQ(message(constraints.pin("zero", "4")), "'4' is no value of zero; expected 0, 1, 2 or 3");
+  EXPECT_EQ(message(constraints.pin("zero", "4")), "'4' is not a value of zero; expected 0, 1, 2 or 3");
   EXPECT_EQ(message(constraints.pin("micro_batch", "4")), "micro_batch is pinned to both 2 and 4");
   EXPECT_EQ(message(constraints.pin("tp", "8")), "tp is pinned to 8, which is forbidden as well");
   EXPECT_EQ(message(constraints.forbid("schedule")),

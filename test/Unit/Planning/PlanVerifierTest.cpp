@@ -12,7 +12,7 @@ namespace {
 
 std::string messageOf(llvm::Error error) { return error ? llvm::toString(std::move(error)) : ""; }
 
-TEST(PlanVerifier, AcceptsWhatTheSearchFinds) {
+TEST(PlanVerifier, AcceptsPlansOfTheSearch) {
   RandomProblems random(21);
   int plans = 0;
   for (int i = 0; i < 40; ++i) {
@@ -48,7 +48,7 @@ TEST(PlanVerifier, AgreesOnEverySchedule) {
   EXPECT_GE(plans, 100);
 }
 
-// Compiled programs share places between values by kind, so what is recomputed counts kind by kind.
+// Values of one kind share slots in compiled programs, so recomputed values count kind by kind.
 TEST(PlanVerifier, AgreesOnRecomputedLayersOfCompiledPrograms) {
   RandomProblems random(25);
   int plans = 0;

@@ -33,7 +33,7 @@ static std::string textOfReshard(const std::vector<LayoutAxis> &grid, std::vecto
   return text;
 }
 
-//===---- Plans that people expect ----===//
+//===---- Expected plans ----===//
 
 TEST(ReshardPlanner, SingleSteps) {
   EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {1}}), layoutOf({{0}, {1}})), "");
@@ -51,7 +51,7 @@ TEST(ReshardPlanner, SingleSteps) {
 }
 
 TEST(ReshardPlanner, BothAxesAtOnce) {
-  // One reduction over both, one pending reduction kept.
+  // One reduction over both, one partial sum kept.
   EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{}, {}}, {0, 1}), layoutOf({{}, {}})),
             "all_reduce {a, b} sum -> [{}, {}]\n");
   EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{}, {}}, {0, 1}), layoutOf({{0}, {}}, {1})),
@@ -76,7 +76,7 @@ TEST(ReshardPlanner, SeveralSteps) {
 }
 
 TEST(ReshardPlanner, UnevenDimensionsGoOverAllAxesAtOnce) {
-  // 7 in 4 blocks of 2 is not 7 in 2 blocks of 4 cut in two: gathered whole, then cut again.
+  // 7 in 4 blocks of 2 is not 7 in 2 blocks of 4 split in two: gathered fully, then sharded again.
   EXPECT_EQ(textOfReshard(grid2x2, {7}, layoutOf({{0, 1}}), layoutOf({{0}})), "all_gather {a, b} dim 0 -> [{}]\n"
                                                                               "slice {a} dim 0 -> [{a}]\n");
   EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{0}})), "all_gather {b} dim 0 -> [{a}]\n");
@@ -108,7 +108,7 @@ TEST(ReshardPlanner, RefusesWithTheReason) {
   EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{0}, {}}), layoutOf({{}})),
             "layout of 2 dimensions for a tensor of 1");
   EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {0}}), layoutOf({{}, {}})), "layout uses axis \"a\" twice");
-  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{2}}), layoutOf({{}})), "layout uses axis 2 of a grid with 2");
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{2}}), layoutOf({{}})), "layout uses axis 2 of a mesh with 2");
 }
 
 /// Four axes on the five dimensions of an attention value: the largest search that a plan of ours asks for.
@@ -150,7 +150,7 @@ public:
   }
 
 private:
-  /// Each axis cuts a dimension, is partial (only where `allowed` says so), or does nothing.
+  /// Each axis shards a dimension, is partial (only if `allowed` has its combiner), or does nothing.
   Layout layout(const RandomCase &here, Combiner combiner, const std::vector<int> *allowed) {
     Layout result;
     result.combiner = combiner;

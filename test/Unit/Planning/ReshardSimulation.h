@@ -35,7 +35,7 @@ template <typename Visit> void forEachIndex(const std::vector<int64_t> &shape, V
   }
 }
 
-/// All ranks of a grid, each with its local tensor.
+/// All ranks of a device mesh, each with its local tensor.
 class ReshardSimulation {
 public:
   ReshardSimulation(std::vector<LayoutAxis> grid, std::vector<int64_t> shape)
@@ -45,7 +45,7 @@ public:
   void start(const Layout &layout, std::mt19937 &random);
   /// Executes one step on all ranks.
   void execute(const ReshardStep &step);
-  /// What differs from the logical tensor laid out as `layout`; "" when nothing does.
+  /// Difference between the ranks' data and the logical tensor laid out as `layout`; "" if there is none.
   std::string check(const Layout &layout) const;
   /// Elements that the busiest rank sends in the step, as ring algorithms do.
   double elementsSent(const ReshardStep &step) const;

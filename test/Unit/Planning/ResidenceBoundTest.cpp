@@ -1,4 +1,4 @@
-// The bound of memory, filling and draining against layouts as the estimator prices them.
+// The bound of memory, filling and draining against the estimates of layouts.
 #include "lib/Planning/Grid/ResidenceBound.h"
 #include "RandomProblems.h"
 #include "lib/Planning/Grid/GridExpansion.h"
@@ -38,7 +38,7 @@ ParallelLayout makeLayout(RandomProblems &random, PlanningProblem &problem) {
   return layout;
 }
 
-TEST(ResidenceBound, HoldsForEveryPricedLayout) {
+TEST(ResidenceBound, HoldsForEveryEstimatedLayout) {
   RandomProblems random(11);
   std::map<std::string, std::pair<int, double>> tightness; // by schedule
   int checked = 0;

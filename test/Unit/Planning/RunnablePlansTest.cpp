@@ -1,5 +1,5 @@
-// The search that ppc-compile makes, over what compiled programs can run on the ranks of one machine, against pricing
-// all of it.
+// The search of ppc-compile, over layouts that compiled programs can run on the ranks of one machine, against estimates
+// of all of them.
 #include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Planning/PlanSearch.h"
 #include "ppc/Target/TargetCapabilities.h"
@@ -56,7 +56,7 @@ protected:
     return request;
   }
 
-  /// Every layout that fits, stages cut as the stack cuts: seconds and bytes.
+  /// Every layout that fits, with the stack's stage partition: seconds and bytes.
   std::vector<std::pair<double, double>> all(const PlanRequest &request) {
     std::vector<std::pair<double, double>> found;
     int64_t ranks = cluster.deviceCount();
@@ -120,7 +120,7 @@ TEST_F(RunnablePlans, searchFindsTheLeastOfAllWithExperts) {
     for (double memory : {0.0, 40e6, 25e6}) {
       ModelShape model = smallExperts(layers);
       PlanRequest asked = request(model, memory);
-      for (int64_t ep : {8, 16}) // not among those that are priced below
+      for (int64_t ep : {8, 16}) // not among those that are estimated below
         asked.constraints.forbid(PlanKey::Ep, ep);
       asked.constraints.forbid(PlanKey::Recompute, int64_t(Recompute::Full));
       asked.constraints.forbid(PlanKey::Recompute, int64_t(Recompute::Selective));
@@ -142,7 +142,7 @@ TEST_F(RunnablePlans, amongTimesAlikeLessMemoryIsChosen) {
       for (double tolerance : {1e-9, 0.01, 0.1}) {
         ModelShape model = smallLlama(layers, kvHeads);
         PlanRequest asked = request(model);
-        asked.constraints.pin(PlanKey::Vp, 1); // as what is priced below
+        asked.constraints.pin(PlanKey::Vp, 1); // as the enumeration below
         Plan fastest = llvm::cantFail(searchPlan(asked)).plans.front();
         asked.timeTolerance = tolerance;
         PlanSearchResult result = llvm::cantFail(searchPlan(asked));
@@ -158,7 +158,7 @@ TEST_F(RunnablePlans, amongTimesAlikeLessMemoryIsChosen) {
         bool saves = chosen.peakMemory < fastest.cost.peakMemory;
         EXPECT_EQ(result.notes.size(), size_t(saves)); // says why it is not the fastest
         cheaper += saves;
-        // The same plan, whatever is listed.
+        // The plan does not depend on the number of listed plans.
         asked.topK = 1;
         asked.threads = 1;
         EXPECT_EQ(toString(llvm::cantFail(searchPlan(asked)).plans.front().layout),
@@ -175,7 +175,7 @@ TEST_F(RunnablePlans, memoryForcesAnotherPlan) {
   ASSERT_FALSE(result.plans.empty());
   EXPECT_LE(result.plans.front().cost.peakMemory, tight.memoryLimit);
   EXPECT_GE(result.plans.front().cost.stepTime, free.cost.stepTime);
-  // The search may also cut stages for memory, which the enumeration does not.
+  // The search may also partition stages for memory, which the enumeration does not.
   EXPECT_LE(result.plans.front().cost.stepTime.value, leastOfAll(tight) * (1 + 1e-9));
 }
 

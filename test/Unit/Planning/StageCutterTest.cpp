@@ -1,4 +1,4 @@
-// Stage cuts against exhaustive search, ties as documented, refusals with their numbers.
+// Stage partitions against exhaustive search, ties as documented, refusals with their numbers.
 #include "ppc/Planning/Chain/StageCutter.h"
 #include "../Support/TestSeed.h"
 
@@ -95,8 +95,8 @@ TEST(StageCutter, RefusesWithTheNumbers) {
     return llvm::toString(cutStages(layers, stages, limit).takeError());
   };
   EXPECT_EQ(message(layersOf({1, 1, 1}), 4, std::nullopt),
-            "cannot cut 3 layers (embedding and head count) into 4 pipeline stages; use at most 3");
-  EXPECT_EQ(message(layersOf({1}), 0, std::nullopt), "cannot cut layers into 0 pipeline stages; at least 1 is needed");
+            "cannot partition 3 layers (embedding and LM head count) into 4 pipeline stages; use at most 3");
+  EXPECT_EQ(message(layersOf({1}), 0, std::nullopt), "cannot partition layers into 0 pipeline stages; at least 1 is needed");
   EXPECT_EQ(message(layersOf({1, 1, 1, 1}, 1024), 2, Bytes(1536)),
-            "no cut of 4 layers into 2 pipeline stages keeps every stage within 1.5 KiB; the best needs 2 KiB");
+            "no partition of 4 layers into 2 pipeline stages keeps every stage within 1.5 KiB; the best needs 2 KiB");
 }

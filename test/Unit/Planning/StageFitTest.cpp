@@ -1,4 +1,4 @@
-// Recomputed layers by stage, and cuts that memory moves, against loops over all of them.
+// Recomputed layers by stage, and partitions that memory shifts, against loops over all of them.
 #include "lib/Planning/Grid/StageFit.h"
 #include "RandomProblems.h"
 #include "lib/Planning/Grid/PlanSpace.h"
@@ -11,8 +11,8 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// A pipeline that memory binds: every key but the number of recomputed layers is pinned, and the limit lies between
-/// what the stages need with everything recomputed and with nothing.
+/// A pipeline that memory binds: every key but the number of recomputed layers is pinned, and the limit is between the
+/// stages' needs with full and without recomputation.
 struct BoundPipeline {
   PlanningProblem problem;
   ParallelLayout layout;
@@ -83,7 +83,7 @@ double timeIfItFits(const BoundPipeline &pipeline, StepEstimator &estimator, con
   return cost.stepTime.value;
 }
 
-/// The fastest of all numbers of recomputed layers for a cut.
+/// The fastest of all numbers of recomputed layers for a partition.
 double bestOfNumbers(const BoundPipeline &pipeline, StepEstimator &estimator, llvm::ArrayRef<int64_t> cut) {
   double best = std::numeric_limits<double>::infinity();
   std::vector<int64_t> most;
@@ -158,8 +158,8 @@ TEST(StageFit, RoundsAreNeverSlowerThanOneNumber) {
   EXPECT_GE(faster, 5);
 }
 
-// Moved layers never lose against the even cut, and come close to the best of all cuts with all numbers.
-TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
+// Moved layers never lose against the even partition, and come close to the best of all partitions with all numbers.
+TEST(StageFit, MovedLayersComeCloseToTheBestPartition) {
   RandomProblems random(33);
   StepEstimator estimator;
   int compared = 0, moved = 0, possible = 0, found = 0;
@@ -200,8 +200,8 @@ TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
   RecordProperty("mean_loss_of_even_cut_percent", std::to_string(100 * lostByEven / compared));
   RecordProperty("worst_loss_percent", std::to_string(100 * worst));
   RecordProperty("found_percent", std::to_string(100.0 * found / possible));
-  printf("moved %d of %d; loss %.3f %%, of the even cut %.3f %%; worst %.3f %%; found %d of %d\n", moved, compared,
-         100 * lost / compared, 100 * lostByEven / compared, 100 * worst, found, possible);
+  printf("moved %d of %d; loss %.3f %%, of the even partition %.3f %%; worst %.3f %%; found %d of %d\n", moved,
+         compared, 100 * lost / compared, 100 * lostByEven / compared, 100 * worst, found, possible);
   EXPECT_GE(moved, 3);
   EXPECT_LE(lost, lostByEven);
 }

@@ -19,8 +19,8 @@ static Cluster laidOutCluster(llvm::StringRef spelling) {
 /// All axes together: what one axis of their product could do.
 static bool isOneDimensional(const OpStrategy &strategy) { return llvm::all_equal(strategy.axes); }
 
-/// Column- and row-parallel products over all tensor-parallel ranks, their elementwise ops alike, vocabulary-parallel
-/// ends, everything else replicated or cut by sequence.
+/// Column- and row-parallel matmuls over all tensor-parallel ranks, their elementwise ops alike, vocabulary-parallel
+/// ends, everything else replicated or sharded by sequence.
 static bool isMegatronLayout(const OpTemplate &layer, const TemplateOp &op, const OpStrategy &strategy) {
   int choice = strategy.axes.front();
   if (!isOneDimensional(strategy))
@@ -42,7 +42,7 @@ static TemplateSearchResult search(const TemplatePricing &pricing, const Templat
   return *result;
 }
 
-/// How op `name` is cut in most layers of template `t`.
+/// The most frequent sharding of op `name` in the layers of template `t`.
 static OpStrategy strategyOf(const TemplateChain &chain, const TemplateSearchResult &result, int t,
                              llvm::StringRef name) {
   std::map<int, int> counts;
@@ -68,7 +68,7 @@ static std::string spell(const TemplateChain &chain, const TemplateSearchResult 
   return "";
 }
 
-// LLaMA 3 8B on the eight devices of an NVLink node, with just enough memory for layers cut by columns and rows.
+// LLaMA 3 8B on the eight devices of an NVLink node, with just enough memory for column- and row-parallel layers.
 TEST(TemplateLayouts, MegatronWithSequenceParallelismOnANode) {
   Cluster node = laidOutCluster("dgx-h100");
   TemplateChain chain = denseChain({});
@@ -78,7 +78,7 @@ TEST(TemplateLayouts, MegatronWithSequenceParallelismOnANode) {
   Bytes limit(20e9);
   TemplateSearchResult found = search(pricing, chain, limit), best = search(menu, chain, limit);
   EXPECT_LE(found.time.value, best.time.value * (1 + 1e-12));
-  EXPECT_LE(found.time.value, found.lowerBound.value * 1.002); // of 32 layers, at most one is cut in between
+  EXPECT_LE(found.time.value, found.lowerBound.value * 1.002); // with 32 layers, at most one is sharded in between
   for (llvm::StringRef name : {"q", "k", "v", "attention", "o"})
     EXPECT_EQ(spell(chain, found, pricing, name), "{k: tp}") << name.str();
   for (llvm::StringRef name : {"gate", "up", "silu", "mul", "down"})
@@ -88,9 +88,9 @@ TEST(TemplateLayouts, MegatronWithSequenceParallelismOnANode) {
   printf("search %.4f s, menu %.4f s\n", found.time.value, best.time.value);
 }
 
-// Two towers of which one is narrow: cutting rows of data and gathering weights is cheaper than columns and rows, and
-// where the menu's cut is taken the sums of both towers are reduced together.
-TEST(TemplateLayouts, TwoTowersAreNotCutByTheMenu) {
+// Two parallel branches of which one is narrow: sharding rows of data and gathering weights is cheaper than column and
+// row parallelism, and layers that take the menu's sharding reduce the sums of both branches together.
+TEST(TemplateLayouts, TwoBranchesDoNotTakeTheMenusSharding) {
   Cluster node = laidOutCluster("dgx-h100");
   TemplateChain chain = twoTowerChain(16, 4096, 4096, 16384, 512);
   TemplatePricing pricing{node, {{"tp", 8}}};
@@ -108,7 +108,7 @@ TEST(TemplateLayouts, TwoTowersAreNotCutByTheMenu) {
          best.time.value);
 }
 
-// 256 devices in a 16 x 16 torus, tensor parallelism along both directions: weights are cut in both of their
+// 256 devices in a 16 x 16 torus, tensor parallelism along both directions: weights are sharded in both of their
 // dimensions.
 TEST(TemplateLayouts, TwoDimensionalTensorParallelismOnATorus) {
   auto torus =

@@ -18,7 +18,7 @@ int64_t TemplateBuilder::size(char letter) const {
   for (auto [known, size] : sizes)
     if (known == letter)
       return size;
-  assert(false && "a letter without a size");
+  assert(false && "a dimension label without a size");
   return 1;
 }
 

@@ -8,19 +8,20 @@
 
 namespace mlir::ppc::test {
 
-/// Writes a template op by op. Letters name factors; a value's shape is given by the sizes of its letters.
+/// Writes a template op by op. Dimension labels name factors; a value's shape is given by the sizes of its labels.
 class TemplateBuilder {
 public:
   TemplateBuilder(std::string name, std::vector<std::pair<char, int64_t>> sizes);
   int value(const std::string &name, const std::string &letters, TemplateValueKind kind, bool gradient = true);
   int boundary(const std::string &name, const std::string &letters);
   int parameter(const std::string &name, const std::string &letters);
-  /// Einsum "bsh,fh->bsf"; both operands are kept for backward.
+  /// Einsum "bsh,fh->bsf"; both operands are saved for backward.
   int product(const std::string &name, const std::string &spec, int left, int right);
-  /// Elementwise over `letters`; `fixed` letters cannot be cut. Linear ops let sums through and keep nothing.
+  /// Elementwise over dimensions `letters`; `fixed` ones cannot be sharded. Linear ops pass partial sums through and
+  /// save nothing.
   int pointwise(const std::string &name, const std::string &letters, std::vector<int> operands, bool linear,
                 const std::string &fixed = "");
-  /// Any stream: letters per operand and of the result.
+  /// Any stream: dimension labels per operand and of the result.
   int stream(const std::string &name, std::vector<std::pair<int, std::string>> operands, const std::string &result,
              const std::string &fixed = "", Combiner combiner = Combiner::Sum);
   int attention(const std::string &name, int q, int k, int v);
@@ -37,7 +38,7 @@ private:
 struct DenseModel {
   int64_t layers = 32, hidden = 4096, ffn = 14336, heads = 32, kvHeads = 8, headDim = 128, vocab = 128256;
   int64_t batch = 1, sequence = 4096;
-  bool positional = false; // rotary may be cut along the sequence
+  bool positional = false; // rotary may be sharded along the sequence
 };
 /// Embedding, decoder layers, head with loss.
 TemplateChain denseChain(const DenseModel &model);

@@ -90,7 +90,7 @@ double tryChain(llvm::ArrayRef<const std::map<std::vector<int>, double> *> layer
 }
 } // namespace
 
-TEST(TemplateSearch, FindsWhatExhaustiveSearchFinds) {
+TEST(TemplateSearch, MatchesExhaustiveSearch) {
   Cluster node = searchedCluster("dgx-a100");
   int compared = 0;
   for (unsigned seed = 1; seed <= 150; ++seed) {
@@ -123,7 +123,7 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFinds) {
 }
 
 // Attention over boundaries, its own strategies among the others.
-TEST(TemplateSearch, FindsWhatExhaustiveSearchFindsWithAttention) {
+TEST(TemplateSearch, MatchesExhaustiveSearchWithAttention) {
   Cluster node = searchedCluster("dgx-a100");
   std::set<int> choices;
   for (auto [heads, sequence] :
@@ -136,7 +136,7 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFindsWithAttention) {
     TemplateChain chain = foldLayers({first.finish({out})});
     TemplatePricing pricing{node, {{"tp", 4}}};
     pricing.regather = false;
-    // Streams that cut nothing but the sequence and the heads keep the number of assignments small.
+    // Streams that shard only the sequence and the heads keep the number of assignments small.
     pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
       int choice = strategy.axes.front();
       return op.kernel == TemplateKernel::Attention || choice < 0 || op.factors[choice].name == "s" ||
@@ -199,7 +199,7 @@ TEST(TemplateSearch, LimitsHoldAndBoundsAreBounds) {
   }
 }
 
-// Processor time of a search; of the fastest of some where one takes more than `limit`, as load only adds to it.
+// CPU time of a search; the minimum of several if one takes more than `limit`, as load only adds to it.
 static double leastSeconds(double limit, const TemplatePricing &pricing, const TemplateChain &chain) {
   double least = std::numeric_limits<double>::infinity();
   for (int turn = 0; turn < 20 && least > limit; ++turn) {
@@ -254,7 +254,7 @@ TEST(TemplateSearch, ADenseModelOnTwoAxesTakesLittleTime) {
   EXPECT_LE(seconds, limit);
 }
 
-TEST(TemplateSearch, SaysWhatIsTooLarge) {
+TEST(TemplateSearch, NamesTheLimitOfTooLargeSearches) {
   Cluster node = searchedCluster("dgx-h100");
   TemplatePricing pricing{node, {{"tp", 8}}};
   TemplateChain chain = denseChain({});
@@ -287,7 +287,7 @@ TEST(TemplateSearch, ExplainsWithARunnerUpThatIsNotFaster) {
   }
 }
 
-TEST(OpTemplate, CutsADimensionEverywhere) {
+TEST(OpTemplate, ShardsADimensionEverywhere) {
   DenseModel model;
   model.batch = 8;
   TemplateChain chain = denseChain(model);
@@ -301,7 +301,7 @@ TEST(OpTemplate, CutsADimensionEverywhere) {
           EXPECT_EQ(factor.size, 2);
 }
 
-TEST(OpTemplate, RefusesWhatDoesNotFit) {
+TEST(OpTemplate, RefusesInvalidTemplates) {
   TemplateBuilder b("layer", {{'a', 4}, {'b', 6}});
   int x = b.value("x", "ab", TemplateValueKind::Input);
   int y = b.pointwise("f", "ab", {x}, false);

@@ -19,7 +19,7 @@ using namespace mlir::ppc;
 namespace {
 /// Decisions by name, as texts: "tp" -> "4", "schedule" -> "1f1b".
 using Said = std::map<std::string, std::string>;
-/// What a file assigns, by the last part of each name: "tensor_parallel_degree" -> "4".
+/// Assignments of a file, by the last part of each name: "tensor_parallel_degree" -> "4".
 using Values = std::map<std::string, std::string>;
 
 struct Case {
@@ -327,7 +327,7 @@ static void readStages(const Values &values, llvm::StringRef layoutName, llvm::S
     said["stages"] = stagesText(std::vector<int64_t>(pp * vp, plan.config.shape.layers / (pp * vp)));
   }
   said["vp"] = text(vp);
-  said["schedule"] = vp > 1 ? "interleaved" : "1f1b"; // what it runs with so many chunks
+  said["schedule"] = vp > 1 ? "interleaved" : "1f1b"; // the schedule that it runs with vp chunks
 }
 
 static std::string contextOf(llvm::StringRef name) {
@@ -542,7 +542,7 @@ static constexpr Reader readers[exportTargetCount] = {readMegatron,  readBridge,
 
 class ExportDecisions : public testing::TestWithParam<int> {};
 
-TEST_P(ExportDecisions, AreSaidOrCommentedOrRefused) {
+TEST_P(ExportDecisions, AreWrittenOrCommentedOrRefused) {
   auto target = ExportTarget(GetParam());
   const TrainingSoftware &software =
       *llvm::find_if(trainingSoftware(), [&](const TrainingSoftware &each) { return each.name == stackOf(target); });

@@ -1,4 +1,4 @@
-// What is exported is parsed back and compared: the text means the layout, not only mentions it.
+// Exported files are parsed back and compared: the text means the layout, not only mentions it.
 #include "ppc/Reporting/PlanExport.h"
 #include "../Model/LlamaShape.h"
 #include "ppc/Planning/TrainingSoftware.h"
@@ -212,7 +212,7 @@ TEST(PlanExport, TorchtitanTomlMeansTheLayout) {
   EXPECT_GT(seen, 20);
 }
 
-TEST(PlanExport, WhatATargetLacksIsAnErrorThatNamesIt) {
+TEST(PlanExport, FeaturesThatATargetLacksAreErrors) {
   ParallelLayout layout;
   layout.pp = 2;
   layout.schedule = "zb1p";

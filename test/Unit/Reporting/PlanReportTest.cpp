@@ -1,5 +1,4 @@
-// What reports say of a plan agrees with its price: kinds of time add up, the drawn timeline lasts as long as the
-// predicted one.
+// Reports of a plan agree with its cost: kinds of time add up, the drawn timeline lasts as long as the predicted step.
 #include "ppc/Reporting/PlanReport.h"
 
 #include "gtest/gtest.h"
@@ -72,7 +71,7 @@ TEST(PlanReport, TimesAddUpAndTimelinesLast) {
     ASSERT_NEAR(plan.time.total().value, step, 1e-9 * step);
     for (int kind = 0; kind < timeKindCount; ++kind)
       ASSERT_GE(plan.time.parts[kind].value, -1e-9 * step) << toString(static_cast<TimeKind>(kind)).str();
-    // What nothing hides is part of the step, on whichever stage it is most.
+    // Exposed communication is part of the step, on whichever stage it is most.
     double exposed = plan.cost.exposedCommunication.value;
     ASSERT_LE(exposed, step * (1 + 1e-9));
     ASSERT_GE(exposed,

@@ -142,7 +142,7 @@ TEST(PipelineSchedule, Trace) {
 
 //===---- The verifier notices ----===//
 
-TEST(ScheduleVerifier, NamesWhatIsWrong) {
+TEST(ScheduleVerifier, NamesTheFault) {
   PipelineSchedule good = make("1f1b", 2, 3);
   std::vector<int64_t> slots = slotsPerStage(good);
   auto message = [&](auto mutate) {

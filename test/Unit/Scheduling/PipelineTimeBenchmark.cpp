@@ -1,7 +1,8 @@
 // How fast steps are timed and schedules compiled: one line per schedule and shape.
 //   ppc-schedule-benchmark [NAME...]
-// "equal": all stages alike. "ends": the first and last stage take longer, as with embedding and head. "random": every
-// stage differs by up to 5 %, the worst case: steady states take long to settle. Messages: none, overlapped, blocking.
+// "equal": all stages alike. "ends": the first and last stage take longer, as with embedding and LM head. "random":
+// every stage differs by up to 5 %, the worst case: steady states take long to settle. Messages: none, overlapped,
+// blocking.
 #include "ppc/Scheduling/PipelineTime.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -41,7 +41,7 @@ TEST(PipelineTime, EqualsTheFullReplay) {
 }
 
 /// A compiled shape with loops means the schedule itself: the program of every action, one by one.
-TEST(PipelineTime, MomentsAreThoseOfTheSchedule) {
+TEST(PipelineTime, TimesMatchTheSchedule) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSchedules random(seed);
@@ -90,10 +90,9 @@ TEST(PipelineTime, RefusesNonsense) {
             "a duration or message time of the pipeline is negative or not finite");
   EXPECT_EQ(message("1f1b", {4, 8}, {one}, {Seconds(std::nan("")), Seconds(0)}),
             "a duration or message time of the pipeline is negative or not finite");
-  EXPECT_EQ(
-      message("interleaved", {4, 10, 2}, {one}),
-      "pipeline schedule \"interleaved\" sends micro-batches in groups of the 4 devices, so 10 is not a legal number of "
-      "them; 8 and 12 are");
+  EXPECT_EQ(message("interleaved", {4, 10, 2}, {one}), "pipeline schedule \"interleaved\" sends micro-batches in "
+                                                       "groups of the 4 devices, so 10 is not a legal number of "
+                                                       "them; 8 and 12 are");
   EXPECT_EQ(message("interleaved", {4, 8, 1}, {one}),
             "pipeline schedule \"interleaved\" has 2 or more chunks per device, not 1");
   EXPECT_EQ(message("1f1b", {4, 8, 1, 2}, {one}),
@@ -112,7 +111,7 @@ TEST(PipelineTime, RefusesNonsense) {
 }
 
 // Formulas and lists of single devices against the schedule's lists, all devices at once.
-TEST(PipelineProgram, LoadsAreThoseOfTheWholeSchedule) {
+TEST(PipelineProgram, LoadsMatchTheFullSchedule) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSchedules random(seed);

@@ -1,4 +1,4 @@
-// Buckets of gradients against all ways to cut random lists of them.
+// Buckets of gradients against all partitions of random lists of them.
 #include "ppc/Scheduling/ReductionBuckets.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// When the last bucket has been reduced, for the cut after each piece whose bit is set.
+/// End of the last bucket's reduction; a bucket ends after each gradient whose bit is set.
 double endOf(const std::vector<ReductionPiece> &pieces, uint32_t cuts, double latency, double perByte) {
   double free = 0, bytes = 0;
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -25,7 +25,7 @@ size_t countOf(uint32_t cuts) { return 1 + __builtin_popcount(cuts); }
 
 } // namespace
 
-TEST(ReductionBuckets, AreTheBestOfAllCuts) {
+TEST(ReductionBuckets, AreTheBestOfAllPartitions) {
   for (uint32_t seed = 1; seed <= 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
@@ -57,7 +57,7 @@ TEST(ReductionBuckets, AreTheBestOfAllCuts) {
   }
 }
 
-// The first layers' gradients are hidden; what is left is the last bucket.
+// The first layers' gradients are hidden; the last bucket is exposed.
 TEST(ReductionBuckets, HideAllButTheLast) {
   std::vector<ReductionPiece> pieces;
   for (int layer = 1; layer <= 32; ++layer)

@@ -90,7 +90,7 @@ static std::string redraw(llvm::StringRef text, int &drawings) {
   return result;
 }
 
-TEST(ScheduleDocs, DrawingsAreThoseOfTheCode) {
+TEST(ScheduleDocs, DrawingsMatchTheCode) {
   llvm::SmallString<256> root(PPC_TEST_INPUTS);
   llvm::sys::path::append(root, "../..");
   std::vector<std::string> files = {(root + "/docs/internals/Schedules.md").str()};

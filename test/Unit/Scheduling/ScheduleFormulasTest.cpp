@@ -13,8 +13,8 @@ using Kind = PipelineActionKind;
 
 namespace {
 struct Simulated {
-  double idle;               // of a device, over the whole step
-  double spanIdle;           // of the longest device, from its first action to its last
+  double idle;               // idle time of a device, over the whole step
+  double spanIdle;           // idle time of the longest device, from its first action to its last
   std::vector<double> peaks; // per device: micro-batches, that is, chunks / v
 };
 
@@ -136,8 +136,8 @@ TEST(ScheduleFormulas, Chimera) {
     }
 }
 
-/// Step time when an F and the B behind it in the other direction (the other chunk of a V) are one block, as DualPipe
-/// runs them: it takes the sum of both, W included, and all that it makes leaves when it ends.
+/// Step time when an F and the following B in the other direction (the other chunk of a V) are one block, as DualPipe
+/// runs them: it takes the sum of both, W included, and its results are sent when it completes.
 static double blockedTime(const PipelineSchedule &schedule, double forward, double backward, double weight) {
   std::map<std::tuple<Kind, int64_t, int64_t>, double> end;
   std::vector<size_t> next(schedule.deviceCount(), 0);
@@ -213,7 +213,7 @@ TEST(ScheduleFormulas, DualPipe) {
       }
 }
 
-/// Where every B saves `overlap` beside an F, a device's steady state is shorter by that per micro-batch.
+/// If every B that overlaps an F saves `overlap`, a device's steady state is shorter by that per micro-batch.
 TEST(ScheduleFormulas, DualPipeOverlapsForwardsAndBackwards) {
   for (llvm::StringRef name : {"dualpipe", "dualpipev"}) {
     int64_t chunks = name == "dualpipe" ? 1 : 2;

@@ -1,4 +1,4 @@
-// What schedules promise about their order, which bounds of steps rely on, against the schedules themselves.
+// Order properties of schedules that bounds of steps rely on, against the schedules themselves.
 #include "RandomSchedules.h"
 #include "ppc/Scheduling/PipelineProgram.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Kind = PipelineActionKind;
 
-/// Per kind of action, stage, micro-batch and slice: its place on its device.
+/// Index on its device, per kind of action, stage, micro-batch and slice.
 std::map<std::tuple<Kind, int64_t, int64_t, int64_t>, size_t> placesOf(const PipelineSchedule &schedule) {
   std::map<std::tuple<Kind, int64_t, int64_t, int64_t>, size_t> places;
   for (const std::vector<PipelineAction> &list : schedule.devices)
@@ -66,7 +66,7 @@ TEST(ScheduleLimits, DevicesAlternate) {
         for (const PipelineAction &action : schedule.devices[device])
           if (action.kind == Kind::Forward) {
             ASSERT_EQ(action.microBatch * shape.slices + action.slice, forwards);
-            // F number k is behind B number k - inFlight.
+            // F number k follows B number k - inFlight.
             ASSERT_LE(forwards++ - inFlight, backwards - 1) << describe(kind, shape) << ", device " << device;
           } else if (action.kind == Kind::Backward) {
             ASSERT_EQ(action.microBatch, backwards / shape.slices);
@@ -97,7 +97,7 @@ void expectBelow(const PipelineProgram &some, const PipelineProgram &all, const 
     }
 }
 
-TEST(ScheduleLimits, WhatIsQuicklyKnownOfLoadsIsNoMore) {
+TEST(ScheduleLimits, QuickBoundsOfLoadsAreLowerBounds) {
   unsigned seed = testSeed();
   SCOPED_TRACE("PPC_TEST_SEED=" + std::to_string(seed));
   RandomSchedules random(seed);

@@ -70,7 +70,7 @@ TEST(ScheduleMutation, NoScheduleBeatsTheLowerBounds) {
 }
 
 /// Swap two actions that depend on each other, drop one, double one, put one on another device.
-TEST(ScheduleMutation, WhatBreaksAScheduleIsRefused) {
+TEST(ScheduleMutation, BreakingMutationsAreRefused) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSchedules random(seed);

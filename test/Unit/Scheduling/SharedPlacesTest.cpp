@@ -1,4 +1,4 @@
-// Places of values against all ways to give them some, and bytes against the places of each part.
+// Slots of values against all possible assignments, and bytes against the slots of each part.
 #include "ppc/Scheduling/SharedPlaces.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ static bool meet(const Lifetime &a, const Lifetime &b) {
   return !a.isEmpty() && !b.isEmpty() && a.first <= b.last && b.first <= a.last;
 }
 
-/// Whether the values from `next` on can have places below `count`, whatever those before have.
+/// Whether the values from `next` on can have slots below `count`, whatever slots earlier values have.
 static bool fits(llvm::ArrayRef<Lifetime> values, std::vector<int64_t> &places, int64_t count) {
   size_t next = places.size();
   if (next == values.size())
@@ -59,8 +59,8 @@ TEST(SharedPlaces, EveryUseExtendsALifetime) {
   EXPECT_EQ(value, (Lifetime{3, 7}));
 }
 
-TEST(SharedPlaces, BytesAreThoseOfEachPart) {
-  // Kinds of values of 1 byte, as many as `bytes` says: the i-th of each share places.
+TEST(SharedPlaces, BytesMatchEachPart) {
+  // Kinds of values of 1 byte, as many as `bytes` has: the i-th values of all kinds share slots.
   std::mt19937_64 random(2);
   for (int round = 0; round < 500; ++round) {
     size_t kinds = 1 + random() % 4, steps = 24;

@@ -64,7 +64,7 @@ TEST(EventSimulator, ConservesWorkAndCapacity) {
     for (size_t task = 0; task < graph.tasks.size(); ++task) {
       EXPECT_NEAR(done[task], graph.tasks[task].work.value, 1e-9);
       EXPECT_GE((times.end[task] - times.start[task]).value, graph.tasks[task].work.value - 1e-9);
-      // A task starts as soon as what it waits for has ended.
+      // A task starts as soon as its dependences have completed.
       ready = 0;
       for (auto [before, after] : graph.dependences)
         if (size_t(after) == task)
@@ -97,7 +97,7 @@ TEST(EventSimulator, ConservesWorkAndCapacity) {
         if (task.kind == TaskKind::Communication && compute)
           cap -= graph.communicationSlowdown;
         EXPECT_LE(segment->rate, cap + 1e-12);
-        // What runs below its cap has a link of which nothing is left.
+        // A task that runs below its cap has a saturated link.
         for (size_t resource = 0; resource < taken.size(); ++resource)
           full |=
               used(graph, segment->task, int32_t(resource)) > 0 && taken[resource] > graph.capacities[resource] - 1e-9;

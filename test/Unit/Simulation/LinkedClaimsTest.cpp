@@ -22,7 +22,7 @@ TEST(LinkedClaims, SetsAreSharedAsAllTasksAtOnce) {
       capacities.push_back(0.2 + random.unit());
     std::vector<std::vector<ResourceUse>> uses(taskCount);
     std::vector<std::vector<int32_t>> users(resourceCount);
-    std::vector<int64_t> root(taskCount); // of the tasks that are linked
+    std::vector<int64_t> root(taskCount); // root of each set of linked tasks
     std::iota(root.begin(), root.end(), 0);
     for (int64_t task = 0; task < taskCount; ++task) {
       caps.push_back(0.5 + 0.5 * random.unit());

@@ -1,5 +1,5 @@
-// Replayed programs against times in closed form: what is waited for, what runs beside computation, who shares a port;
-// and files of machines that are refused.
+// Replayed programs against times in closed form: waits, overlap with computation, shared ports; and machine files that
+// are refused.
 #include "ppc/Simulation/ProgramReplay.h"
 
 #include "../Scheduling/RandomSchedules.h"
@@ -51,7 +51,7 @@ double allReduce(double bytes, double n) { return 2 * (n - 1) * latency + 2 * (n
 
 } // namespace
 
-TEST(ProgramReplay, WhatIsWaitedForIsExposed) {
+TEST(ProgramReplay, WaitsAreExposed) {
   for (int64_t n : {1, 2, 3, 8}) {
     for (const ReplayedRank &rank :
          replay(dataParallel(n, {ofCall(PieceEnd::Kind::Call, 4000)}), machineOf({{2, 3}}))) {
@@ -61,7 +61,7 @@ TEST(ProgramReplay, WhatIsWaitedForIsExposed) {
   }
 }
 
-TEST(ProgramReplay, WhatIsStartedRunsBesideThePiecesUntilItIsWaitedFor) {
+TEST(ProgramReplay, StartedCollectivesOverlapUntilTheirWait) {
   StepProgram program = dataParallel(2, {ofCall(PieceEnd::Kind::Start, 4000), other(PieceEnd::Kind::Wait, 0)});
   for (double beside : {0.5, 4.0, 7.0}) {
     ReplayedRank rank = replay(program, machineOf({{1, beside, 1}}))[0];
@@ -70,7 +70,7 @@ TEST(ProgramReplay, WhatIsStartedRunsBesideThePiecesUntilItIsWaitedFor) {
   }
 }
 
-TEST(ProgramReplay, SlowerRanksHoldBackTheirGroup) {
+TEST(ProgramReplay, SlowerRanksStallTheirGroup) {
   // Two devices; the group is over both.
   StepProgram program = dataParallel(1, {ofCall(PieceEnd::Kind::Call, 4000)});
   program.axes = {{"pp", 2}, {"dp", 1}};
@@ -83,8 +83,8 @@ TEST(ProgramReplay, SlowerRanksHoldBackTheirGroup) {
   EXPECT_NEAR(ranks[1].exposed.value, allReduce(4000, 2), 1e-9);
 }
 
-/// A routine gives an early token at 2 s and ends at 6 s; a bucket on another stream waits for the token, an update for
-/// the bucket.
+/// A routine signals a completion event at 2 s and ends at 6 s; a bucket on another stream waits for the event, an
+/// update for the bucket.
 TEST(ProgramReplay, BucketsBeginAtEarlyTokens) {
   StepProgram program = dataParallel(2, {other(PieceEnd::Kind::Reach, 0)});
   StepDevice &device = program.devices[0];
@@ -131,8 +131,8 @@ TEST(ProgramReplay, MessagesMeetAndTakeOneStep) {
   EXPECT_NEAR(replay(program, machine, 1)[0].step.value, 3 + latency + 2 * 2000 / rate, 1e-9);
 }
 
-/// Pieces and calls one after the other, whatever they are.
-TEST(ProgramReplay, WithoutAnythingBesideEverythingAddsUp) {
+/// Segments and calls run one after the other, whatever they are.
+TEST(ProgramReplay, WithoutOverlapTimesAddUp) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSchedules random(seed);
@@ -173,7 +173,7 @@ namespace {
 
 class EmulatedMachineTest : public ::testing::Test {
 protected:
-  /// What is said of a file with this text.
+  /// Error for a file with this text.
   std::string refusal(llvm::StringRef text) {
     int file = -1;
     llvm::SmallString<64> path;
@@ -190,7 +190,7 @@ protected:
 
 } // namespace
 
-TEST_F(EmulatedMachineTest, MistakesAreNamed) {
+TEST_F(EmulatedMachineTest, ErrorsAreNamed) {
   std::string link = R"({"name": "a", "axes": ["pp", "dp"], "bytes_per_s": 10})";
   auto durations = [](llvm::StringRef pieces) {
     return (R"({"slowdown": 2, "devices": [{"bodies": [{"entry": "code", "pieces_s": )" + pieces + "}]}]}").str();

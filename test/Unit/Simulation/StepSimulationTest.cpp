@@ -1,5 +1,5 @@
-// The simulated step against what is known: PipelineTimer where nothing is shared, published formulas, the memory that
-// StepMemory says, the closed formulas of the estimator where they are exact.
+// The simulated step against known values: PipelineTimer if nothing is shared, published formulas, the memory of
+// StepMemory, the closed formulas of the estimator in cases where they are exact.
 #include "ppc/Simulation/StepSimulation.h"
 
 #include "../Scheduling/RandomSchedules.h"
@@ -63,7 +63,7 @@ struct RandomSteps {
       stacks.push_back(llvm::cantFail(findStack(name)));
   }
 
-  /// A layout that can be priced.
+  /// A layout with an estimate.
   void next() {
     StepEstimator estimator;
     while (true) {
@@ -137,7 +137,7 @@ TEST(StepSimulation, PeaksWhereStepMemorySays) {
       for (const MemoryPoint &point : step.devices[device].memory)
         most = std::max(most, point.bytes);
       EXPECT_EQ(most.value, step.devices[device].peak.value);
-      // What came with micro-batches has gone with them.
+      // The memory of micro-batches has been freed.
       const MemoryBreakdown &memory = steps.cost.stages[device].memory;
       Bytes constant = expected - memory.activations + memory.emptySlots;
       EXPECT_NEAR(step.devices[device].memory.back().bytes.value, constant.value, 1e-6 * expected.value);
@@ -184,14 +184,14 @@ TEST(StepSimulation, EqualsTheTimerOnStepsWithoutState) {
   }
 }
 
-TEST(StepSimulation, EqualsTheEstimatorWhereNothingRunsBesideAnything) {
+TEST(StepSimulation, EqualsTheEstimatorWithoutOverlap) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSteps steps(seed);
   int compared = 0;
   for (int round = 0; round < 600; ++round) {
     steps.next();
-    // One stage, or blocking sends; no state that moves beside layers; the update waits for everything.
+    // One stage, or blocking sends; no state that moves during layers; the update waits for everything.
     const ParallelLayout &layout = steps.layout;
     bool alone = layout.pp == 1 && layout.zero <= 1 && layout.offload != Offload::Activations;
     bool behind = steps.cost.stages[0].gradientReduction.value == 0 ||
@@ -220,8 +220,8 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
     options.opTasks = 1 << 30;
     SimulatedStep single = llvm::cantFail(simulateWork(work, options));
     EXPECT_GT(single.tasks, expanded.tasks);
-    // Tasks are stages, layers or ops: the same but for where contention falls. State that moves beside every layer
-    // meets its collectives at other moments when they stand behind each other or between the ops.
+    // Tasks are stages, layers or ops: equal except for contention. State that moves during every layer meets its
+    // collectives at other times if they follow each other or are between the ops.
     double tolerance = steps.layout.zero >= 2 ? 0.06 : 0.02;
     EXPECT_NEAR(folded.stepTime / expanded.stepTime, 1, tolerance);
     EXPECT_NEAR(single.stepTime / expanded.stepTime, 1, tolerance);
@@ -328,7 +328,7 @@ TEST(StepSimulation, IsTheSameInRunsAsTaskByTask) {
 TEST(StepSimulation, ShortensLongStepsByTheirSteadyState) {
   int shortened = 0;
   std::optional<RandomSteps> drawn;
-  // Behind the first one, seeds of steps that were more than 1 % off, or took more tasks than the whole.
+  // After the first one, seeds of steps that were more than 1 % off, or took more tasks than the whole.
   const unsigned seeds[] = {unsigned(testSeed()), 2268803823, 823451878, 1087023312, 3531368272};
   for (int round = 0; round < 5 * 25; ++round) {
     unsigned seed = seeds[round / 25];

@@ -1,5 +1,5 @@
-// Streams of devices, each with one task after the other: they end when the event simulator says so of the same tasks
-// as a graph.
+// Streams of devices, each with one task after the other: their end times match the event simulator's for the same
+// tasks as a graph.
 #include "lib/Simulation/StreamRates.h"
 
 #include "../Scheduling/RandomSchedules.h"

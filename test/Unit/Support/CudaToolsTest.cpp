@@ -11,7 +11,7 @@
 
 using namespace mlir::ppc;
 
-TEST(CudaTools, AreThoseOfTheToolkitThatIsNamed) {
+TEST(CudaTools, ComeFromTheNamedToolkit) {
   llvm::SmallString<128> toolkit;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ppc-toolkit", toolkit));
   llvm::SmallString<128> folder(toolkit), tool;
@@ -22,7 +22,7 @@ TEST(CudaTools, AreThoseOfTheToolkitThatIsNamed) {
   EXPECT_FALSE(findCudaTool("ppc-no-such-tool"));
   setenv("CUDA_HOME", toolkit.c_str(), 1);
   std::ofstream(tool.c_str()) << "#!/bin/sh\n";
-  EXPECT_FALSE(findCudaTool("ppc-no-such-tool")) << "nobody may run it";
+  EXPECT_FALSE(findCudaTool("ppc-no-such-tool")) << "it does not exist";
   ASSERT_FALSE(llvm::sys::fs::setPermissions(tool, llvm::sys::fs::all_all));
   std::optional<std::string> found = findCudaTool("ppc-no-such-tool");
   unsetenv("CUDA_HOME");

@@ -1,4 +1,4 @@
-// Ways to write a number as a product.
+// All factorizations of a number.
 #include "ppc/Support/Factorizations.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is read, and what is said of a file that cannot be.
+// Reading files, and errors of files that cannot be read.
 #include "ppc/Support/InputFile.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -50,10 +50,10 @@ TEST_F(InputFile, HoldsTheWholeFile) {
   EXPECT_EQ(read(file("a", text), 200000), text);
   EXPECT_EQ(read(file("empty", "")), "");
   EXPECT_EQ(read("/dev/null"), "");
-  EXPECT_NE(read("/proc/self/status", 1 << 16).find("Name:"), std::string::npos) << "its size is said to be 0";
+  EXPECT_NE(read("/proc/self/status", 1 << 16).find("Name:"), std::string::npos) << "stat reports size 0";
 }
 
-TEST_F(InputFile, SaysWhatItIsInstead) {
+TEST_F(InputFile, NamesTheActualFileType) {
   EXPECT_EQ(read(path("none")), "error: No such file or directory");
   EXPECT_EQ(read(folder.str().str()), "error: Is a directory");
 }
@@ -103,7 +103,7 @@ TEST_F(InputFile, SaysThatItWaits) {
   writer.join();
 }
 
-TEST_F(InputFile, RemembersWhatItRead) {
+TEST_F(InputFile, RemembersFilesRead) {
   std::string name = file("a", "a"), other = file("b", "b");
   llvm::sys::fs::UniqueID first, second;
   ASSERT_FALSE(llvm::sys::fs::getUniqueID(name, first));

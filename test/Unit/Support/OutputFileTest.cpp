@@ -1,4 +1,4 @@
-// Writing beside and renaming, and what may not be written. What each option of each tool does with it:
+// Writing a temporary file and renaming it, and paths that may not be written. Uses by each option of each tool:
 // test/Tools/outputs.test.
 #include "ppc/Support/OutputFile.h"
 #include "ppc/Support/InputFile.h"
@@ -110,7 +110,7 @@ TEST_F(Output, OtherHardLinksKeepTheirContent) {
   EXPECT_EQ(text("one") + text("two"), "newold");
 }
 
-TEST_F(Output, RefusesWhatIsNoFile) {
+TEST_F(Output, RefusesPathsThatAreNotFiles) {
   fs::create_directory(path("folder"));
   fs::create_directory_symlink("folder", path("link"));
   for (const char *name : {"folder", "folder/", "link", "link/", "."})
@@ -140,7 +140,7 @@ TEST_F(Output, RefusesInputsUnderEveryName) {
   EXPECT_NE(write(fs::read_symlink("/proc/self/exe"), "x").find("this is this program itself"), std::string::npos);
 }
 
-TEST_F(Output, RefusesWhatWasReadMeanwhile) {
+TEST_F(Output, RefusesFilesReadMeanwhile) {
   std::string input = file("in", "kept");
   CommandFiles files;
   llvm::Expected<OutputFile> output = files.writes("-o", input);
@@ -160,7 +160,7 @@ TEST_F(Output, RefusesToWriteAFileTwice) {
     EXPECT_EQ(llvm::toString(files.checkOutput("--two", path("out"))),
               "--one and --two would both write " + path("out") + ": give them different names");
     ASSERT_FALSE(bool(files.checkOutput("--three", "/dev/null")));
-    ASSERT_FALSE(bool(files.checkOutput("--four", "/dev/null"))) << "what goes nowhere may go there twice";
+    ASSERT_FALSE(bool(files.checkOutput("--four", "/dev/null"))) << "/dev/null may be written twice";
   }
 }
 
@@ -183,7 +183,7 @@ TEST_F(Output, FailuresKeepTheOldFile) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_EQ(problem, "-o: cannot write " + path("out") + ": File too large");
   EXPECT_EQ(text("out"), "old");
-  EXPECT_EQ(fileCount(), 1) << "nothing is left beside it";
+  EXPECT_EQ(fileCount(), 1) << "no temporary file is left";
   EXPECT_EQ(write("/dev/full", std::string(5000, 'x')), "-o: cannot write /dev/full: No space left on device");
 }
 
@@ -203,7 +203,7 @@ TEST_F(Output, WritesStreamsInPlace) {
   reader.join();
   EXPECT_EQ(received, "through");
   EXPECT_EQ(write("/dev/null", "nowhere", OutputKind::Executable), "");
-  // What the shell has opened goes on where it is.
+  // Output to descriptors that the shell has opened continues at their position.
   int fd = open(file("log", "before ").c_str(), O_WRONLY | O_APPEND);
   for (std::string name : {"/dev/fd/", "/proc/self/fd/"})
     EXPECT_EQ(write(name + std::to_string(fd), "more "), "");

@@ -1,4 +1,4 @@
-// Where the random cases of a test begin. The suite draws the same ones each time; commands that look for more set it.
+// Seed of the random cases of a test. The suite uses the same one each time; commands that look for more cases set it.
 #ifndef PPC_TEST_UNIT_SUPPORT_TESTSEED_H
 #define PPC_TEST_UNIT_SUPPORT_TESTSEED_H
 

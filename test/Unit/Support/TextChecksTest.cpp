@@ -1,4 +1,4 @@
-// What is looked at before a parser that calls itself for each level: nesting, keys that are there twice, aliases.
+// Checks before a recursive parser runs: nesting depth, duplicate keys, aliases.
 #include "ppc/Support/JsonReader.h"
 #include "ppc/Support/JsonText.h"
 #include "ppc/Support/Limits.h"
@@ -95,7 +95,7 @@ TEST(TextChecks, ModulesNestToTheSameLimit) {
     EXPECT_NE(moduleProblem(repeated(open, 65)).find("nested deeper than 64 levels"), std::string::npos) << open;
     EXPECT_NE(moduleProblem(repeated(open, 200'000)).find("nested deeper than 64 levels"), std::string::npos) << open;
   }
-  // What stands beside one another is not nested, nor is what strings and comments hold.
+  // Neighbours are not nested, nor are strings and comments.
   EXPECT_EQ(
       moduleProblem(repeated("func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %b = ppc.scale %a by -1.0e-05 "
                              "{a = [-1, - 2]} : tensor<4xf32>\n}\n",
@@ -114,7 +114,7 @@ TEST(TextChecks, AffineExpressionsAreNoDeeper) {
               std::string::npos);
 }
 
-TEST(TextChecks, AliasesCountAsWhatTheyStandFor) {
+TEST(TextChecks, AliasesCountAsTheirDefinitions) {
   auto chain = [](int64_t length, llvm::StringRef value) {
     std::string text = "#a0 = [1]\n";
     for (int64_t i = 1; i < length; ++i) {
@@ -130,7 +130,7 @@ TEST(TextChecks, AliasesCountAsWhatTheyStandFor) {
   EXPECT_NE(moduleProblem(chain(200'000, "[$]")).find("aliases nested deeper than 64 levels"), std::string::npos);
   EXPECT_NE(moduleProblem(chain(30, "[$, $]")).find("longer than"), std::string::npos);
   EXPECT_EQ(moduleProblem(chain(10, "[$, $]")), "");
-  // Locations are defined below their uses, and none is deeper for another beside it.
+  // Locations are defined below their uses, and neighbours do not make each other deeper.
   std::string below = "module {} loc(#l0)\n";
   for (int i = 0; i < 200'000; ++i)
     below += "#l" + std::to_string(i) + " = loc(callsite(#l" + std::to_string(i + 1) + " at unknown))\n";

@@ -1,5 +1,5 @@
 // Random damage to texts that readers must survive. PPC_FUZZ_SECONDS: how long a fuzz test runs (a few hundred seeds
-// without it); PPC_FUZZ_SEED: where it starts, to draw a failing case again.
+// without it); PPC_FUZZ_SEED: its first seed, to reproduce a failing case.
 #ifndef PPC_TEST_UNIT_SUPPORT_TEXTMUTATION_H
 #define PPC_TEST_UNIT_SUPPORT_TEXTMUTATION_H
 

@@ -1,4 +1,4 @@
-// Quantities: arithmetic between units and how people read them.
+// Quantities: arithmetic between units and their human-readable form.
 #include "ppc/Support/Units.h"
 
 #include <gtest/gtest.h>

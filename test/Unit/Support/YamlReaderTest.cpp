@@ -1,4 +1,4 @@
-// Values, and the place and words of every error.
+// Values, and the position and words of every error.
 #include "ppc/Support/YamlReader.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(YamlReader, ReadsEveryKind) {
   EXPECT_EQ(llvm::toString(reader.takeError()), "");
 }
 
-TEST(YamlReader, SaysWhereAndWhat) {
+TEST(YamlReader, ReportsPositionAndKey) {
   YamlReader reader = parsed("a: 1\nb: fast\n");
   reader.positive("b");
   EXPECT_EQ(llvm::toString(reader.takeError()), "f.yaml:2:4: error: key \"b\": expected a number > 0, found \"fast\"");
@@ -59,7 +59,7 @@ TEST(YamlReader, QuotedNumbersAndOddSpellingsAreNotNumbers) {
   }
 }
 
-TEST(YamlReader, RefusesWhatIsNotOneMapping) {
+TEST(YamlReader, RefusesTextThatIsNotOneMapping) {
   EXPECT_EQ(errorOf("a: 1\na: 2\n"), "f.yaml:2:1: error: key \"a\" occurs twice; first in line 1");
   EXPECT_EQ(errorOf("- 1\n"), "f.yaml:1:1: error: expected `key: value` lines, found a list");
   EXPECT_NE(errorOf(""), "");
@@ -71,7 +71,7 @@ TEST(YamlReader, RefusesWhatIsNotOneMapping) {
   EXPECT_NE(errorOf("a: " + std::string(10000, '[')), "");
 }
 
-TEST(YamlReader, ListsAndLimitsSayWhatIsPossible) {
+TEST(YamlReader, ListsAndLimitsNameAllowedValues) {
   YamlReader reader = parsed("a: [ [ x, y ], [ ] ]\nb: [ 1, 3 ]\nc: 9\nd: [ x, [ y ] ]\ne: [ 1.5 ]\n");
   EXPECT_EQ(reader.stringLists("a"), (std::vector<std::vector<std::string>>{{"x", "y"}, {}}));
   EXPECT_EQ(reader.integers("b", 0, 3), (std::vector<int64_t>{1, 3}));

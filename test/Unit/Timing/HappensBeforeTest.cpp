@@ -43,7 +43,7 @@ protected:
 
 } // namespace
 
-TEST_F(HappensBefore, OrderAndClocksAreThoseOfAllPaths) {
+TEST_F(HappensBefore, OrderAndClocksMatchAllPaths) {
   int64_t sound = 0, circles = 0;
   forEach(1, 3000, [&](const RandomProgram &random, ppcrt::ProgramOp program, ppcrt::ProgramSymbols &symbols) {
     FailureOr<StepEvents> events = StepEvents::build(program, symbols, /*isEvaluation=*/false);
@@ -81,7 +81,7 @@ TEST_F(HappensBefore, BuffersAreApartWhereAllUsesAre) {
     FailureOr<BufferLifetimes> lifetimes = BufferLifetimes::compute(program, symbols, uses);
     ASSERT_TRUE(succeeded(lifetimes));
     auto usesOf = [&](size_t device, size_t buffer) {
-      std::vector<std::pair<size_t, size_t>> result; // what it begins with, and what it ends with
+      std::vector<std::pair<size_t, size_t>> result; // first and last action of each path
       for (auto [number, action] : llvm::enumerate(random.getActions()))
         for (auto [used, last] : llvm::zip_equal(action.buffers, action.lasts))
           if (action.device == device && used == buffer)
@@ -108,7 +108,7 @@ TEST_F(HappensBefore, UsesThatNothingOrdersAreFound) {
   forEach(20001, 3000, [&](const RandomProgram &random, ppcrt::ProgramOp program, ppcrt::ProgramSymbols &symbols) {
     if (random.waitsForEver())
       return;
-    bool expected = false; // of any two uses of a buffer, here each a write
+    bool expected = false; // whether any two uses of a buffer race, here each a write
     for (auto [i, one] : llvm::enumerate(random.getActions()))
       for (auto [j, other] : llvm::enumerate(random.getActions()))
         for (auto [buffer, last] : llvm::zip_equal(one.buffers, one.lasts))

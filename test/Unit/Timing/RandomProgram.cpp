@@ -175,7 +175,7 @@ bool RandomProgram::waitsForEver() const {
   return false;
 }
 
-/// Code that returns what it takes, and on the way has finished with it.
+/// Code that returns its arguments, and finishes with some of them on the way.
 static void writeCode(size_t number, const RandomProgram::Action &action, llvm::raw_ostream &os) {
   os << "func.func @code" << number << "(";
   llvm::interleaveComma(action.buffers, os, [&](size_t buffer) { os << "%b" << buffer << ": tensor<4xf32>"; });

@@ -10,7 +10,7 @@
 namespace mlir::ppc::test {
 
 /// Devices whose actions are copies between buffers, messages, exchanges, collectives and runs that finish early with
-/// some of their buffers, on random streams and with random tokens. Many of them wait for ever.
+/// some of their buffers, on random streams and with random tokens. Many of them deadlock.
 class RandomProgram {
 public:
   explicit RandomProgram(uint32_t seed);
@@ -21,14 +21,14 @@ public:
   struct Action {
     size_t device, stream;
     std::vector<size_t> after;                     ///< numbers of actions whose tokens it takes
-    std::vector<size_t> buffers;                   ///< of the device, that it uses
-    std::string operation;                         ///< what is printed before tokens and stream
-    std::vector<std::pair<size_t, bool>> messages; ///< of the program; sent
+    std::vector<size_t> buffers;                   ///< buffers of the device that it uses
+    std::string operation;                         ///< text printed before tokens and stream
+    std::vector<std::pair<size_t, bool>> messages; ///< messages of the program; sent
     std::vector<size_t> groups;                    ///< at most one
-    std::vector<std::vector<size_t>> early = {};   ///< of a run: buffers of each entry
+    std::vector<std::vector<size_t>> early = {};   ///< for a run: buffers of each entry
     std::vector<size_t> reaches = {};              ///< its entries, in the order of its code
-    std::vector<size_t> lasts = {};                ///< of each of `buffers`, the number of what the use ends with
-    size_t run = SIZE_MAX, entry = 0; ///< of what the code of a run reaches: the number of the run; which entry
+    std::vector<size_t> lasts = {};   ///< for each of `buffers`, the number of the action that ends the use
+    size_t run = SIZE_MAX, entry = 0; ///< for a completion event: the number of its run, and the entry
   };
   /// By device, in the order of issue; what the code of a run reaches follows it.
   const std::vector<Action> &getActions() const { return actions; }

@@ -1,4 +1,4 @@
-// What --check takes for another choice of experts by rounding, and what it does not.
+// Differences that --check accepts as another choice of experts by rounding, and differences that it does not.
 #include "tools/ppc-compile/ExpertChoices.h"
 #include "gtest/gtest.h"
 
@@ -87,7 +87,7 @@ private:
     last = {vector(2 * kFfn), vector(kHidden), vector(kFfn), vector(kExperts, 0.1)};
     repeat(to, x, expert);
   }
-  /// What was added last, with as much rounding as bf16 has.
+  /// Repeats the last addition, with as much rounding as bf16 has.
   void repeat(Sums &to, const Vector &x, int64_t expert) {
     auto addProduct = [&](Vector &sum, int64_t place, const Vector &rows, const Vector &columns) {
       for (size_t i = 0; i < rows.size(); ++i)
@@ -172,12 +172,12 @@ TEST(ExpertChoices, DoNotExplainALostToken) {
   }
 }
 
-TEST(ExpertChoices, DoNotExplainWhatIsWrongBesides) {
+TEST(ExpertChoices, DoNotExplainOtherErrors) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     TwoRuns runs(seed);
     runs.draw(/*apart=*/0);
     int64_t size = kHidden * kFfn;
-    runs.change(kDown, 0, size, 1.2); // of an expert that has no part in it
+    runs.change(kDown, 0, size, 1.2); // an expert without part in it
     EXPECT_EQ(explained(runs), "grn") << "seed " << seed;
     runs.change(kGateUp, 2 * size, 2 * size, 1.4);
     EXPECT_EQ(explained(runs), "") << "seed " << seed;

@@ -1,4 +1,4 @@
-// Ops that have changed places on buffers: what AccessOrder says of random copies, against all pairs of them.
+// Reordered ops on buffers: results of AccessOrder for random copies, against all pairs of them.
 #include "ppc/Transforms/Overlap/AccessOrder.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,7 +68,7 @@ std::string textOf(ArrayRef<Copy> copies) {
   return "func.func @copies(%buffer0: memref<8xf32>, %buffer1: memref<8xf32>) {\n" + places + text + "return\n}\n";
 }
 
-TEST_F(AccessOrders, AreKeptWhereNoTwoThatMeetHaveChangedPlaces) {
+TEST_F(AccessOrders, AreKeptIfNoConflictingPairIsReordered) {
   int64_t kept = 0, lost = 0;
   for (uint32_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -84,7 +84,7 @@ TEST_F(AccessOrders, AreKeptWhereNoTwoThatMeetHaveChangedPlaces) {
     SmallVector<memref::CopyOp> ops(block.getOps<memref::CopyOp>());
     EXPECT_TRUE(isKept(order));
     auto permuted = llvm::to_vector(llvm::seq<size_t>(copies.size()));
-    for (size_t swaps = 1 + random() % 3; swaps; --swaps) { // of neighbours, so that both answers are frequent
+    for (size_t swaps = 1 + random() % 3; swaps; --swaps) { // swaps of neighbours, so that both answers are frequent
       size_t at = random() % (copies.size() - 1);
       std::swap(permuted[at], permuted[at + 1]);
     }
@@ -100,7 +100,8 @@ TEST_F(AccessOrders, AreKeptWhereNoTwoThatMeetHaveChangedPlaces) {
   EXPECT_GT(std::min(kept, lost), 50);
 }
 
-// A body may read what is no operand of its loop, and a collective in flight holds its buffers until it is waited for.
+// A loop body may read values that are not operands of its loop, and a collective in flight holds its buffers until its
+// wait.
 TEST_F(AccessOrders, CountBodiesAndFlights) {
   Block &block = parse(R"(func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
     ppcrt.all_reduce sum group @tp outs(%z : memref<8xf32>)

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::ppc;
 using namespace mlir::ppc::test;
 
-// (L(p + h) - L(p - h)) / 2h has an error of h^2 times the third derivative plus rounding / h. Where that is too much
+// (L(p + h) - L(p - h)) / 2h has an error of h^2 times the third derivative plus rounding / h. If that is too much
 // (norms of small vectors), (4 D(h / 2) - D(h)) / 3 has one of h^4 times the fifth, D(h) being the first.
 static constexpr double kStep = 1e-4, kTolerance = 1e-7;
 

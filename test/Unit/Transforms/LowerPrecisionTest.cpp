@@ -1,5 +1,5 @@
-// A model whose products read bf16 is the same model: without rounding, which the interpreter does not do, a whole step
-// gives the same numbers as in f32. What rounding does is measured in test/Integration/precision.py.
+// A model whose matmuls read bf16 is the same model: without rounding, which the interpreter does not do, a whole step
+// gives the same numbers as in f32. test/Integration/precision.py measures the effect of rounding.
 #include "TrainingModels.h"
 
 #include "ppc/Transforms/Precision/Passes.h"

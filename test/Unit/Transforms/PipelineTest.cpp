@@ -25,7 +25,7 @@ struct Pipelining {
 };
 } // namespace
 
-// Cuts the layers at random places.
+// Partitions the layers at random points.
 static void assignStages(ModuleOp module, const Pipelining &pipelining, std::mt19937 &random) {
   int64_t layers = 0;
   module->walk([&](Operation *op) {

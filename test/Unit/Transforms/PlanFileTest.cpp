@@ -1,4 +1,4 @@
-// Plan files as the compiler reads them: what was written, and files that somebody damaged.
+// Plan files as the compiler reads them: written ones, and damaged ones.
 #include "../Support/TextMutation.h"
 
 #include "mlir/IR/Builders.h"
@@ -84,7 +84,7 @@ TEST_F(PlanFile, IsReadAsItWasWritten) {
 }
 
 // Lists in lists without end are an error, not the end of the stack.
-TEST_F(PlanFile, RefusesWhatIsTooDeep) {
+TEST_F(PlanFile, RefusesDeepNesting) {
   for (StringRef piece : {"[", "{ a: ", "- "}) {
     std::string text = "stages: \n  ";
     for (int i = 0; i < 200000; ++i)

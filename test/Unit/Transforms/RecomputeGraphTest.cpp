@@ -1,4 +1,4 @@
-// What is computed again is the least that all choices of small graphs have, and no choice is below the bound.
+// The recomputed ops are the minimum over all choices of small graphs, and no choice is below the bound.
 #include "ppc/Transforms/Recompute/RecomputeGraph.h"
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(RecomputeGraph, FrontierIsThatOfAllChoices) {
   }
 }
 
-TEST(RecomputeGraph, CutIsLeastWeight) {
+TEST(RecomputeGraph, MinimumCutHasLeastWeight) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
@@ -84,7 +84,7 @@ TEST(RecomputeGraph, CutIsLeastWeight) {
 
 /// The least that choices of all layers cost which save so much; infinite where none do.
 double leastOf(const std::vector<RecomputeGraph> &graphs, int64_t wanted) {
-  std::map<int64_t, double> sums{{0, 0}}; // by what is saved
+  std::map<int64_t, double> sums{{0, 0}}; // by saved bytes
   for (const RecomputeGraph &graph : graphs) {
     std::map<int64_t, double> all = allOf(graph), next;
     auto [most, first] = *all.rbegin();
@@ -102,7 +102,7 @@ double leastOf(const std::vector<RecomputeGraph> &graphs, int64_t wanted) {
   return least;
 }
 
-/// With many states the least choice is found; with few ones, or few cuts, the bound still holds.
+/// With many states the minimal choice is found; with few ones, or few candidates, the bound still holds.
 TEST(RecomputeGraph, StagesTakeTheLeastChoice) {
   for (uint64_t seed = 1; seed <= 80; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// What a thread holds of a row: values, whatever buffers they lie in.
+// Values of a row that a thread holds in registers, whatever buffers they are stored in.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,7 +12,7 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// Two sums of rows, scaled elements between them, and elements behind that pass through `$`.
+/// Two sums of rows, scaled elements between them, and later elements that pass through `$`.
 constexpr const char *kRegion = R"(
 #full = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -54,7 +54,7 @@ func.func @region(%x: memref<16x8192xf32>, %a: memref<16x8192xf32>, %b: memref<1
   return
 })";
 
-/// Of the region with `buffer` in the place of `$`.
+/// Registers of the region with `buffer` instead of `$`.
 int64_t registersWith(const std::string &buffer) {
   MLIRContext context;
   context.loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect, memref::MemRefDialect>();
@@ -74,8 +74,8 @@ int64_t registersWith(const std::string &buffer) {
 } // namespace
 
 TEST(RowRegisters, DoNotDependOnWhichValuesShareABuffer) {
-  // 512 threads have 16 elements each, in groups of 4. The row waits for either sum; behind the second one, each group
-  // of it is there beside four products.
+  // 512 threads have 16 elements each, in groups of 4. The row waits for either sum; after the second one, each group
+  // of it is live together with four `mulf` results.
   EXPECT_EQ(registersWith("%b"), 16 + 4);
   EXPECT_EQ(registersWith("%a"), 16 + 4);
 }

@@ -36,7 +36,7 @@ private:
     std::map<std::string, std::vector<ReferenceTensor>> memory; ///< by buffer and slot
     SmallVector<Operation *> actions;
     size_t next = 0;
-    /// Of slots: the buffer, of those that share it, and the micro-batch that used it last.
+    /// State of slots: the buffer, of those that share it, and the micro-batch that used it last.
     std::map<std::pair<std::string, size_t>, std::pair<std::string, int64_t>> holders;
   };
 

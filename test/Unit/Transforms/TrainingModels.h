@@ -21,13 +21,13 @@ struct MlpOptions {
 };
 OwningOpRef<ModuleOp> buildMlp(MLIRContext &context, const MlpOptions &options);
 
-/// What the importer makes of a config, with f64 for f32. `changes` are further JSON fields.
+/// Imports a config, with f64 for f32. `changes` are further JSON fields.
 struct LlamaOptions {
   int64_t layers = 2, batch = 2, sequence = 4;
   StringRef changes = "";
 };
 OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &options);
-/// The same from the whole text of a config; with `single` as it is imported, in f32.
+/// Overload for the whole text of a config; with `single` as it is imported, in f32.
 OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options,
                                       bool single = false);
 
