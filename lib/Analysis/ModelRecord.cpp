@@ -15,7 +15,7 @@ static LogicalResult checkElements(func::FuncOp function, StringRef what, unsign
   else
     error << number;
   return error << " is of " << element
-               << ": programs keep parameters and the loss in f32; --precision rounds what products read";
+               << ": programs keep parameters and the loss in f32; --precision rounds operands of matmuls";
 }
 
 LogicalResult recordModel(ModuleOp module, StringRef name, double flopsPerToken) {
@@ -28,7 +28,7 @@ LogicalResult recordModel(ModuleOp module, StringRef name, double flopsPerToken)
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type)
       return function.emitOpError() << "argument " << argument.getArgNumber()
-                                    << " is no tensor: " << argument.getType();
+                                    << " is not a tensor: " << argument.getType();
     unsigned number = argument.getArgNumber();
     auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
     if (auto input = function.getArgAttrOfType<StringAttr>(number, attr::input)) {

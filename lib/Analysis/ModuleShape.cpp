@@ -172,7 +172,7 @@ static llvm::Expected<ModelShape> readProgram(ModuleOp module) {
   for (auto [name, field] : dims)
     if (!(*field = logicalDimension(module, name)))
       return llvm::createStringError("no argument has a dimension called \"" + name +
-                                     "\" in ppc.dims, without which no transformer can be priced");
+                                     "\" in ppc.dims, which the cost model of transformers needs");
   shape.heads = shape.kvHeads * std::max<int64_t>(1, logicalDimension(module, "head_group"));
   int64_t last = 0, tables = 0, feedForward = 0;
   module.walk([&](Operation *op) {
@@ -189,7 +189,7 @@ static llvm::Expected<ModelShape> readProgram(ModuleOp module) {
     }
   shape.layers = last - 1; // embedding and head are numbered too
   if (shape.layers < 1)
-    return llvm::createStringError("ppc.layer numbers no layer between embedding and head");
+    return llvm::createStringError("ppc.layer numbers no layer between embedding and LM head");
   shape.tiedEmbeddings = tables < 2;
   shape.gated = feedForward >= 3 * shape.layers;
   if (llvm::Error error = verifyModelShape(shape))
@@ -203,7 +203,7 @@ llvm::Expected<ModelShape> modelShapeOf(ModuleOp module) {
     return readProgram(module);
   FieldReader reader{dyn_cast<DictionaryAttr>(recorded), {}};
   if (!reader.entries)
-    return llvm::createStringError(shapeName + " is no dictionary");
+    return llvm::createStringError(shapeName + " is not a dictionary");
   ModelShape shape;
   forEachField(shape, [&](StringRef name, auto &field) { reader(name, field); });
   if (!reader.malformed.empty())

@@ -64,11 +64,11 @@ FailureOr<OpSharding> OpSharding::read(Operation *op, GridAttr grid) {
                                << entry.getValue();
     for (StringRef axis : axisNames(axes))
       if (!grid.has(axis))
-        return op->emitOpError() << "factor " << entry.getName() << " is cut over axis \"" << axis
-                                 << "\", which the grid does not have; it has " << axesOf(grid);
+        return op->emitOpError() << "factor " << entry.getName() << " is sharded over axis \"" << axis
+                                 << "\", which the mesh does not have; it has " << axesOf(grid);
     std::string why;
     if (!sharding.canCut(*factor, toAxisList(axes), grid, &why))
-      return op->emitOpError() << "factor " << entry.getName() << " cannot be cut over " << axes << ": " << why;
+      return op->emitOpError() << "factor " << entry.getName() << " cannot be sharded over " << axes << ": " << why;
     sharding.axes[*factor] = toAxisList(axes);
   }
   return sharding;
@@ -103,7 +103,7 @@ FailureOr<OpSharding> OpSharding::readStated(Operation *op, GridAttr grid) {
       return success();
     if (!sharding.canCut(factor, axes, grid, &why))
       return op->emitOpError() << "has the sharding " << stated << ", but factor \""
-                               << sharding.rule.factors[factor].name << "\" cannot be cut over "
+                               << sharding.rule.factors[factor].name << "\" cannot be sharded over "
                                << toArrayAttr(op->getContext(), axes) << ": " << why;
     sharding.axes[factor].assign(axes.begin(), axes.end());
     return success();
@@ -121,8 +121,8 @@ FailureOr<OpSharding> OpSharding::readStated(Operation *op, GridAttr grid) {
       if (!ShardingRule::contains(tensor, factor) && !sharding.rule.factors[factor].needsReplication)
         reduced.push_back(factor);
     if (stated.isPartial() && reduced.size() > 1)
-      return op->emitOpError() << "has the sharding " << stated << ", but several of its loops are reduced: say in "
-                               << attr::factors << " which of them is cut";
+      return op->emitOpError() << "has the sharding " << stated << ", but several of its loops are reduced: name in "
+                               << attr::factors << " the one that is sharded";
     if (stated.isPartial() && reduced.size() == 1 && failed(cut(reduced.front(), stated.getPartialAxes(), stated)))
       return failure();
   }
@@ -131,7 +131,7 @@ FailureOr<OpSharding> OpSharding::readStated(Operation *op, GridAttr grid) {
                  given = sharding.result(op->getContext(), result.getResultNumber());
     if (isa<RankedTensorType>(result.getType()) && stated != given)
       return op->emitOpError() << "has the sharding " << list[result.getResultNumber()] << " for result "
-                               << result.getResultNumber() << ", but cut like that it gives " << given;
+                               << result.getResultNumber() << ", but its factors shard the result as " << given;
   }
   return sharding;
 }
@@ -160,11 +160,11 @@ bool OpSharding::canCut(unsigned number, ArrayRef<StringAttr> list, GridAttr gri
   for (StringAttr axis : list)
     parts *= grid.size(axis);
   if (parts > factor.size)
-    return reason << factor.size << " elements cannot be cut " << parts << " ways", false;
+    return reason << factor.size << " elements cannot be sharded " << parts << " ways", false;
   for (auto [other, axesOfOther] : llvm::enumerate(axes))
     for (StringAttr axis : list)
       if (other != number && llvm::is_contained(axesOfOther, axis))
-        return reason << "axis \"" << axis.getValue() << "\" cuts factor \"" << rule.factors[other].name
+        return reason << "axis \"" << axis.getValue() << "\" shards factor \"" << rule.factors[other].name
                       << "\" already",
                false;
   auto isMerged = [&](const TensorFactors &tensor) { // one of several loops of a dimension: blocks are not contiguous
@@ -263,7 +263,7 @@ LogicalResult verifyStatedAxes(func::FuncOp function, GridAttr grid) {
     if (!axis)
       return success();
     return report() << what << " has the sharding " << sharding << " over axis " << axis
-                    << ", which the grid does not have; it has " << axesOf(grid);
+                    << ", which the mesh does not have; it has " << axesOf(grid);
   };
   auto reportFunction = [&]() -> InFlightDiagnostic { return function.emitOpError(); };
   for (unsigned number = 0; number < function.getNumArguments(); ++number)

@@ -181,7 +181,7 @@ private:
   LogicalResult readRoutine(ppcrt::RoutineOp routine, int64_t device, int64_t runs) {
     auto code = functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr());
     if (!code)
-      return routine.emitOpError() << "has code " << routine.getCodeAttr() << ", which is no function of the module";
+      return routine.emitOpError() << "has code " << routine.getCodeAttr() << ", which is not a function of the module";
     TransferRow place;
     place.device = device;
     place.phase = phaseOf(routine.getKind());

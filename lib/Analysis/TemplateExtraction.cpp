@@ -82,7 +82,7 @@ private:
       return op->emitOpError("has a region: its layout can be searched before ppc-split-microbatches only");
     for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
       if (!isa<RankedTensorType>(type))
-        return op->emitOpError() << "works on " << type << ", which is no tensor";
+        return op->emitOpError() << "works on " << type << ", which is not a tensor";
     if (auto loss = dyn_cast<CrossEntropyOp>(op))
       return readCrossEntropy(loss), success();
 

@@ -45,7 +45,7 @@ llvm::Error mlir::ppc::verifyStageGroups(const Cluster &cluster, const ParallelL
   int64_t perStage = layout.dp * layout.tp * layout.cp;
   for (int64_t group = 0; group < count; ++group)
     if (stages[group] > cluster.groups[group].count / perStage)
-      return refuseStages("{0} stages of {1} devices lie on group {2} of cluster {3}, which has {4} devices",
+      return refuseStages("{0} stages of {1} devices are on group {2} of cluster {3}, which has {4} devices",
                           stages[group], perStage, group, cluster.name, cluster.groups[group].count);
   return llvm::Error::success();
 }
@@ -155,8 +155,7 @@ llvm::Expected<StepCost> mlir::ppc::estimateMixed(const ModelShape &model, const
   if (schedule->kind->replicas > 1)
     return refuseStages(
         "schedule {0} keeps the model twice, on devices from both ends of the pipeline: stages on several "
-        "groups of devices are "
-        "priced with schedules that keep it once",
+        "groups of devices need a schedule that keeps it once",
         schedule->kind->name);
   if (llvm::Error error = checkPipelineShape(*schedule->kind, schedule->shape))
     return std::move(error);

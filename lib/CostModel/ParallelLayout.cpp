@@ -78,15 +78,15 @@ llvm::Error mlir::ppc::verifyTensorAxes(const ParallelLayout &layout, int64_t hi
     return refuseLayout("{0} {1} not divide tp {2}, of which {3}: use {4} of tp", named, areBoth ? "do" : "does",
                         layout.tp, areBoth ? "they are parts" : "it is a part", areBoth ? "divisors" : "a divisor");
   if (hidden % layout.tpRows)
-    return refuseLayout("tp_rows {0} does not divide the {1} hidden features that it cuts: use a divisor of tp that "
+    return refuseLayout("tp_rows {0} does not divide the {1} hidden features that it shards: use a divisor of tp that "
                         "does, or leave it out",
                         layout.tpRows, hidden);
   if (layout.tpDepth > 1 && (!sequence || sequence / layout.cp % layout.tpDepth))
-    return refuseLayout("tp_depth {0} does not divide the {1} tokens of a sequence on a rank, which it cuts: use a "
+    return refuseLayout("tp_depth {0} does not divide the {1} tokens of a sequence on a rank, which it shards: use a "
                         "divisor of tp that does, or leave it out",
                         layout.tpDepth, sequence / layout.cp);
   if (parts > 1 && layout.ep > 1)
-    return refuseLayout("ep {0} beside {1}: experts are cut by their width there; leave ep out", layout.ep, named);
+    return refuseLayout("ep {0} with {1}: experts are sharded by their width there; leave ep out", layout.ep, named);
   return llvm::Error::success();
 }
 
@@ -95,14 +95,14 @@ std::string mlir::ppc::unpricedPart(const ModelShape &model, const ParallelLayou
     return "";
   std::string rows = "tp_rows " + std::to_string(layout.tpRows), depth = "tp_depth " + std::to_string(layout.tpDepth);
   if (layout.tpRows > 1 && layout.tpDepth > 1)
-    return rows + " beside " + depth;
+    return rows + " with " + depth;
   if (layout.tpDepth > 1 && layout.sequenceParallel)
-    return depth + " beside sp, which cuts sequences over all columns";
+    return depth + " with sp, which shards sequences over all columns";
   if (layout.tpRows > 1 && (!layout.sequenceParallel || layout.tensorColumns() == 1))
     return rows + " without sp over columns";
   if (layout.tpDepth > 1) {
     if (layout.cp > 1)
-      return depth + " beside cp " + std::to_string(layout.cp);
+      return depth + " with cp " + std::to_string(layout.cp);
     if (model.latent || model.moe || model.parallelResidual || model.queryKeyNorm || model.norm != NormKind::RmsNorm ||
         model.scalesEmbedding || model.position == PositionKind::Learned)
       return depth + " of models with latent attention, experts, parallel branches, norms of queries and keys, layer "
@@ -113,7 +113,7 @@ std::string mlir::ppc::unpricedPart(const ModelShape &model, const ParallelLayou
     return "";
   }
   if (layout.cp > 1)
-    return rows + " beside cp " + std::to_string(layout.cp);
+    return rows + " with cp " + std::to_string(layout.cp);
   if (model.latent || model.moe || model.parallelResidual || model.norm != NormKind::RmsNorm ||
       model.position == PositionKind::Learned)
     return rows + " of models with latent attention, experts, parallel branches, layer norms or learned positions";
@@ -137,10 +137,9 @@ llvm::Error mlir::ppc::verifyStateGroups(const ParallelLayout &layout) {
       return refuseLayout("{0} {1} is for zero {2}{3}, found zero {4}", group.key, group.ranks, group.zero,
                           group.zero == 2 ? " and 3" : "", layout.zero);
     if (layout.zero >= group.zero && group.ranks < group.least)
-      return refuseLayout("{0} {1} cuts nothing: that is zero {2}", group.key, group.ranks, group.zero - 1);
+      return refuseLayout("{0} {1} shards nothing: that is zero {2}", group.key, group.ranks, group.zero - 1);
     if (layout.zero >= group.zero && all % group.ranks)
-      return refuseLayout("{0} {1} does not divide the {2} ranks that share a copy of the state", group.key,
-                          group.ranks, all);
+      return refuseLayout("{0} {1} does not divide the {2} ranks of the shard group", group.key, group.ranks, all);
   }
   const int64_t gradients = layout.gradientRanks(), parameters = layout.parameterRanks();
   if (gradients > 1 && gradients < all && parameters > 1 && parameters < all && gradients != parameters)
@@ -169,14 +168,14 @@ llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &
     return refuseLayout("dp {0} x tp {1} x pp {2} x cp {3} is more devices than any cluster has", layout.dp, layout.tp,
                         layout.pp, layout.cp);
   if (job.globalBatch % (layout.dp * layout.microBatch))
-    return refuseLayout("global_batch {0} is no multiple of dp {1} x micro_batch {2}", job.globalBatch, layout.dp,
+    return refuseLayout("global_batch {0} is not a multiple of dp {1} x micro_batch {2}", job.globalBatch, layout.dp,
                         layout.microBatch);
   if (layout.tp > model.heads)
     return refuseLayout("tp {0} is more than the {1} heads", layout.tp, model.heads);
   if (llvm::Error error = verifyTensorAxes(layout, model.hidden, job.sequence))
     return error;
   if (layout.pp * layout.vp > model.layers + 2)
-    return refuseLayout("pp {0} x vp {1} is more than the {2} layers, embedding and head", layout.pp, layout.vp,
+    return refuseLayout("pp {0} x vp {1} is more than the {2} layers, embedding and LM head", layout.pp, layout.vp,
                         model.layers);
   if (layout.cp > job.sequence)
     return refuseLayout("cp {0} is more than the {1} tokens of a sequence", layout.cp, job.sequence);

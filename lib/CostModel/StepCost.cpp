@@ -362,10 +362,10 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
   if (llvm::Error error = verifyLayout(model, job, layout))
     return std::move(error);
   if (std::string part = unpricedPart(model, layout); !part.empty())
-    return llvm::createStringError("there is no price of " + part);
+    return llvm::createStringError("there is no cost model for " + part);
   if (layout.tpRows > 1 && !stack.arena)
     return llvm::createStringError(
-        llvm::formatv("tp_rows {0} is priced for compiled programs alone", layout.tpRows).str());
+        llvm::formatv("tp_rows {0} has a cost model for compiled programs only", layout.tpRows).str());
   if (cluster.groups.size() > 1 || !layout.stageGroups.empty())
     return estimateMixed(model, job, cluster, layout, stack, detail, *this, state->timer, state->time);
   if (layout.devices() > cluster.deviceCount())

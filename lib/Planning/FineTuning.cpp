@@ -41,7 +41,7 @@ std::string mlir::ppc::tuningText(const FineTuning &tuning) {
   std::vector<std::string> parts;
   if (tuning.adapterRank)
     parts.push_back(llvm::formatv("LoRA of rank {0}", tuning.adapterRank).str() +
-                    (tuning.baseBits < 16 ? llvm::formatv(" beside weights of {0} bits", tuning.baseBits).str() : ""));
+                    (tuning.baseBits < 16 ? llvm::formatv(" on base weights of {0} bits", tuning.baseBits).str() : ""));
   if (tuning.frozenLayers)
     parts.push_back(llvm::formatv("the first {0} layers frozen", tuning.frozenLayers).str());
   if (tuning.packedLength)

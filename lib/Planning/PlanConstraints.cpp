@@ -204,7 +204,7 @@ std::string mlir::ppc::planValueText(PlanKey key, int64_t value) {
 
 llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef text) {
   auto refuse = [&](const llvm::Twine &expected) {
-    return llvm::createStringError("'" + text + "' is no value of " + toString(key) + "; expected " + expected);
+    return llvm::createStringError("'" + text + "' is not a value of " + toString(key) + "; expected " + expected);
   };
   if (key == PlanKey::Schedule) {
     llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(text);

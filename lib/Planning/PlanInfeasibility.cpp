@@ -36,7 +36,7 @@ static std::string checkPins(const PlanRequest &request) {
   if (llvm::Error error = verifyLayout(request.model, request.job, layout))
     return llvm::toString(std::move(error));
   std::string part = unpricedPart(request.model, layout);
-  return part.empty() ? part : "there is no price of " + part;
+  return part.empty() ? part : "there is no cost model for " + part;
 }
 
 /// Why the constraints leave no grid a way to hold the state.

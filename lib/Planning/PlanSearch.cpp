@@ -83,12 +83,13 @@ static llvm::Error checkOffload(const PlanRequest &request) {
   if (!offloadsParameters(layout.offload) || (request.stack.arena && layout.copiesParameters()))
     return llvm::Error::success();
   return llvm::createStringError(
-      llvm::formatv("offload is pinned to {0}, and parameters {1}, or leave them out", toString(layout.offload),
-                    request.stack.arena
-                        ? llvm::formatv("stay on the device with {0}: say schedule breadth-first and a vp above {1}",
-                                        against, kParametersAtOnce)
-                              .str()
-                        : "are priced on the host for compiled programs alone: say --target host or --target cuda")
+      llvm::formatv(
+          "offload is pinned to {0}, and parameters {1}, or leave them out", toString(layout.offload),
+          request.stack.arena
+              ? llvm::formatv("stay on the device with {0}: say schedule breadth-first and a vp above {1}", against,
+                              kParametersAtOnce)
+                    .str()
+              : "have a cost model on the host for compiled programs only: use --target host or --target cuda")
           .str());
 }
 
@@ -112,10 +113,11 @@ static llvm::Error checkRequest(const PlanRequest &request) {
     return llvm::createStringError("at least one plan must be asked for");
   for (PlanKey key : {PlanKey::TpRows, PlanKey::TpDepth})
     if (!request.stack.arena && request.constraints.isPinned(key) && request.constraints.pinned(key) != 1)
-      return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is priced for compiled programs alone: "
-                                                   "say --target host or --target cuda, or leave it out",
-                                                   toString(key), request.constraints.pinned(key))
-                                         .str());
+      return llvm::createStringError(
+          llvm::formatv("{0} is pinned to {1}, which has a cost model for compiled programs only: "
+                        "use --target host or --target cuda, or leave it out",
+                        toString(key), request.constraints.pinned(key))
+              .str());
   return checkOffload(request);
 }
 
@@ -154,11 +156,11 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
   row("choices pruned: filling and draining the pipeline", outcome.counts.prunedPipeline);
   row("choices refused: memory", outcome.counts.memory);
   row("choices refused: cannot be run", outcome.counts.refused);
-  row("cuts with layers moved for memory", outcome.counts.moved);
+  row("stage partitions with layers moved for memory", outcome.counts.moved);
   row("choices left out: recompute needlessly", outcome.counts.needless);
   row("choices pruned: pipeline time", outcome.counts.prunedTimed);
   row("pipelines timed", outcome.counts.timed);
-  row("layouts priced", outcome.counts.priced);
+  row("layouts estimated", outcome.counts.priced);
 }
 
 llvm::Error PlanSearch::rankPlans(const BoundedSpace &bounded, const SearchOutcome &outcome) {
@@ -280,10 +282,11 @@ llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate
   keepFastest(result.frontier);
   const Plan &first = result.frontier.front();
   if (first.cost.stepTime.value < fastest.time * (1 - 1e-9))
-    result.notes.push_back(llvm::formatv("cut for less memory, {0} takes {1}; --memory {2:f1} finds it",
-                                         toString(first.layout), toString(first.cost.stepTime),
-                                         first.cost.peakMemory.value / 0x1p30 + 0.05)
-                               .str());
+    result.notes.push_back(
+        llvm::formatv("with stages partitioned for less memory, {0} takes {1}; --memory {2:f1} finds it",
+                      toString(first.layout), toString(first.cost.stepTime),
+                      first.cost.peakMemory.value / 0x1p30 + 0.05)
+            .str());
   return llvm::Error::success();
 }
 
@@ -350,7 +353,7 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   if (llvm::Error error = rankPlans(bounded, outcome))
     return std::move(error);
   if (!complete)
-    result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}",
+    result.notes.push_back(llvm::formatv("stopped after estimates of {0} layouts; a better one may take down to {1}",
                                          outcome.counts.priced, toString(result.lowerBound))
                                .str());
   if (request.frontier)

@@ -47,6 +47,6 @@ std::string mlir::ppc::refusedPin(const TargetCapabilities &target, const PlanCo
   if (!constraints.isPinned(PlanKey::Context))
     layout.contextKind = ContextKind::AllGather;
   if (layout.precision != precision)
-    return ("products in " + toString(layout.precision) + " where --precision says " + toString(precision)).str();
+    return ("matmuls in " + toString(layout.precision) + " where --precision is " + toString(precision)).str();
   return lackedBy(target, layout);
 }

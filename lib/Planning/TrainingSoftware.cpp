@@ -250,9 +250,9 @@ std::string mlir::ppc::lackingPart(const TrainingSoftware &software, const Model
   if (layout.pp > 1 && !llvm::is_contained(software.zeroInPipelines, layout.zero))
     return with("zero", layout.zero) + " beside " + with("pp", layout.pp);
   if (layout.pp > 1 && model.tiedEmbeddings && !software.tiedInPipelines)
-    return "a head tied to the embedding beside " + with("pp", layout.pp);
+    return "an LM head tied to the embedding with " + with("pp", layout.pp);
   if (layout.tp > 1 && layout.zero == 3 && !software.tensorWithFullShards)
-    return "zero 3 beside " + with("tp", layout.tp);
+    return "zero 3 with " + with("tp", layout.tp);
   int64_t ulysses = layout.cp > 1 && layout.contextKind == ContextKind::Ulysses ? layout.cp : 1,
           parts = layout.tp * ulysses;
   bool copies = software.heads == Heads::KeyValueOrCopied && ulysses == 1 && layout.tp % model.kvHeads == 0;
@@ -271,7 +271,7 @@ std::string mlir::ppc::lackingPart(const TrainingSoftware &software, const Model
   if (layout.parameterRanks() != (layout.zero < 3 ? 1 : layout.shardRanks()))
     return with("parameter_group", layout.parameterRanks()) + " of " + with("zero", layout.zero);
   if (software.copiesAlone && layout.zero == 0 && layout.dataRanks() > 1 && layout.devices() > layout.dp)
-    return "zero 0 of " + with("dp", layout.dp) + " beside other parallelism";
+    return "zero 0 of " + with("dp", layout.dp) + " with other parallelism";
   if (software.copiesAlone && layout.zero && layout.shardGroup % layout.cp)
     return with("shard_group", layout.shardGroup) + " of " + with("cp", layout.cp);
   if (!software.unevenStages && (model.layers % (layout.pp * layout.vp) || !llvm::all_equal(layout.stageLayers)))
@@ -289,7 +289,7 @@ void mlir::ppc::limitToSoftware(const TrainingSoftware &software, PlanConstraint
 }
 
 void mlir::ppc::printTrainingSoftware(llvm::raw_ostream &out) {
-  out << "| `--stack` | software | version | schedules | ZeRO (beside pp) | context | sp | ep, etp | recompute | "
+  out << "| `--stack` | software | version | schedules | ZeRO (with pp) | context | sp | ep, etp | recompute | "
          "offload | "
          "precision | uneven stages |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   auto none = [](std::string text) { return text.empty() ? std::string("none") : text; };

@@ -53,7 +53,7 @@ llvm::Error verifyLayout(llvm::ArrayRef<int64_t> shape, const Layout &layout, ll
   std::vector<bool> used(grid.size(), false);
   auto use = [&](int axis) -> llvm::Error {
     if (axis < 0 || axis >= int(grid.size()))
-      return refuse("layout uses axis " + llvm::Twine(axis) + " of a grid with " + llvm::Twine(grid.size()));
+      return refuse("layout uses axis " + llvm::Twine(axis) + " of a mesh with " + llvm::Twine(grid.size()));
     if (used[axis])
       return refuse("layout uses axis \"" + grid[axis].name + "\" twice");
     used[axis] = true;
@@ -67,7 +67,7 @@ llvm::Error verifyLayout(llvm::ArrayRef<int64_t> shape, const Layout &layout, ll
     if (llvm::Error error = use(axis))
       return error;
   if (!std::is_sorted(layout.partial.begin(), layout.partial.end()))
-    return refuse("the partial axes of a layout are not in the grid's order");
+    return refuse("the partial axes of a layout are not in the order of the mesh");
   return llvm::Error::success();
 }
 

@@ -59,7 +59,7 @@ ReshardPlan ReshardProblem::solve() const {
   graph.isForOnePath();
   ReshardPlan plan;
   plan.cost = graph.distance(from, to);
-  assert(plan.cost < std::numeric_limits<double>::infinity() && "every layout can be gathered whole and cut again");
+  assert(plan.cost < std::numeric_limits<double>::infinity() && "every layout can be gathered and sharded again");
   plan.steps = graph.path(from, to);
   for (const ReshardStep &step : llvm::reverse(plan.steps))
     plan.bytes += step.bytes;

@@ -45,7 +45,7 @@ bool isWord(std::string_view word, std::initializer_list<const char *> words) {
 std::string notJson(std::string_view word) {
   std::string name = shown(word);
   if (isWord(word, {"NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "Inf", "-Inf"}))
-    return name + " is no number of JSON, though Python writes it: write a finite number, or remove the key";
+    return name + " is not a JSON number, though Python writes it: write a finite number, or remove the key";
   if (isWord(word, {"True", "False", "None"}))
     return name + " is of Python: JSON writes " + (word == "True" ? "true" : word == "False" ? "false" : "null");
   if (word[0] == '\'')

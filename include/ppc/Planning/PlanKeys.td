@@ -18,50 +18,50 @@ class PlanKey<string symbol, int number, string spelling, string values, string 
 def PlanKeyDevices : PlanKey<"Devices", 0, "devices", "", "Devices to use: all, or fewer where nothing else divides">;
 def PlanKeyDp : PlanKey<"Dp", 1, "dp", "N", "Data-parallel degree: parts of the batch">;
 def PlanKeyTp : PlanKey<"Tp", 2, "tp", "N", "Tensor-parallel degree: parts of each layer">;
-def PlanKeyPp : PlanKey<"Pp", 3, "pp", "N", "Pipeline-parallel degree: devices that layers are cut over">;
-def PlanKeyVp : PlanKey<"Vp", 4, "vp", "N", "Virtual stages per pipeline device">;
+def PlanKeyPp : PlanKey<"Pp", 3, "pp", "N", "Pipeline-parallel degree: stages that layers are partitioned into">;
+def PlanKeyVp : PlanKey<"Vp", 4, "vp", "N", "Virtual stages per pipeline rank">;
 def PlanKeyCp : PlanKey<"Cp", 5, "cp", "N", "Context-parallel degree: parts of each sequence">;
 def PlanKeyEp : PlanKey<"Ep", 6, "ep", "N", "Expert-parallel degree: parts of the experts of a layer">;
 def PlanKeyEtp : PlanKey<"Etp", 7, "etp", "N", "Tensor-parallel degree inside an expert">;
 def PlanKeySequenceParallel
     : PlanKey<"SequenceParallel", 8, "sp", "on|off",
-              "Sequence parallelism: what lies between tensor-parallel regions is cut along the sequence over tp">;
+              "Sequence parallelism: activations between tensor-parallel regions are sharded along the sequence over tp">;
 def PlanKeyZero
     : PlanKey<"Zero", 9, "zero", "0|1|2|3",
-              "State cut over data-parallel ranks (ZeRO): 1 the optimizer's, 2 and gradients, 3 and parameters">;
+              "ZeRO stage, sharded over data-parallel ranks: 1 optimizer state, 2 also gradients, 3 also parameters">;
 def PlanKeyShardGroup
-    : PlanKey<"ShardGroup", 10, "shard_group", "N", "Data-parallel ranks that share one copy of the cut state">;
+    : PlanKey<"ShardGroup", 10, "shard_group", "N", "Ranks of a shard group: data-parallel ranks with one sharded copy of the state">;
 def PlanKeyMicroBatch
     : PlanKey<"MicroBatch", 11, "micro_batch", "N", "Sequences per micro-batch and data-parallel rank">;
 def PlanKeySchedule
     : PlanKey<"Schedule", 12, "schedule", "name", "Pipeline schedule: gpipe, 1f1b, interleaved, zb1p, zbv, ...">;
 def PlanKeyRecompute
     : PlanKey<"Recompute", 13, "recompute", "none|selective|full|auto",
-              "What backward computes again: none, selective (attention), full (whole layers)">;
+              "Recomputation in backward: none, selective (attention), full (all ops of a layer)">;
 def PlanKeyRecomputedLayers
     : PlanKey<"RecomputedLayers", 14, "recomputed_layers", "", "Layers of each virtual stage that full recomputation is for">;
 def PlanKeyOffload
     : PlanKey<"Offload", 15, "offload", "none|optimizer|activations|...|auto",
               "What lives in host memory between its uses: optimizer, activations, parameters, or several with + between them">;
 def PlanKeyPrecision
-    : PlanKey<"Precision", 16, "precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16; on the host f32)">;
+    : PlanKey<"Precision", 16, "precision", "f32|bf16|fp16|fp8|...", "Element type of matmuls (bf16; on the host f32)">;
 def PlanKeyContext
-    : PlanKey<"Context", 17, "context", "", "How attention works over ranks that share a sequence">;
+    : PlanKey<"Context", 17, "context", "", "Algorithm of attention over context-parallel ranks">;
 def PlanKeyAttention
     : PlanKey<"Attention", 18, "attention", "unfused|flash1|flash2|flash3|...",
               "Attention kernel (the best of stack and device)">;
 def PlanKeyTpRows
     : PlanKey<"TpRows", 19, "tp_rows", "N",
-              "Of the tensor-parallel ranks, parts of the hidden features (2D); the others cut widths and heads">;
+              "Tensor-parallel ranks that shard the hidden features (2D); the others shard widths and heads">;
 def PlanKeyTpDepth
     : PlanKey<"TpDepth", 20, "tp_depth", "N",
-              "Of the tensor-parallel ranks that cut widths and heads, parts of each sequence between products (3D)">;
+              "Tensor-parallel ranks that also shard each sequence between matmuls (3D)">;
 def PlanKeyGradientGroup
     : PlanKey<"GradientGroup", 21, "gradient_group", "N",
-              "Of the ranks that share a copy of the state, those that share the sums of gradients (zero 2, 3); 1: whole, reduced once per step">;
+              "Ranks of a shard group over which accumulated gradients are sharded (zero 2, 3); 1: not sharded, reduced once per step">;
 def PlanKeyParameterGroup
     : PlanKey<"ParameterGroup", 22, "parameter_group", "N",
-              "Of the ranks that share a copy of the state, those that share the parameters between uses (zero 3)">;
+              "Ranks of a shard group over which parameters are sharded between uses (zero 3)">;
 
 def Ppc_PlanKey : I32Enum<"PlanKey", "the decisions of a layout", [
     PlanKeyDevices, PlanKeyDp, PlanKeyTp, PlanKeyPp, PlanKeyVp, PlanKeyCp, PlanKeyEp, PlanKeyEtp, PlanKeySequenceParallel,

@@ -45,9 +45,9 @@ llvm::Expected<std::vector<ChainComparison>> mlir::ppc::compareOpCuts(const Chai
     ChainComparison comparison;
     comparison.plan = number;
     if (layout.tp * layout.cp == 1)
-      comparison.reason = "nothing is cut";
+      comparison.reason = "nothing is sharded";
     else if (layout.ep > 1 || layout.etp > 1)
-      comparison.reason = "experts have a grid of their own";
+      comparison.reason = "experts have a mesh of their own";
     if (!comparison.reason.empty()) {
       comparisons.push_back(std::move(comparison));
       continue;

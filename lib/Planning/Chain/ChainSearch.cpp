@@ -26,7 +26,7 @@ OpCuts ChainPlan::cuts() const {
 
 std::string mlir::ppc::lackedAroundOps(const TargetCapabilities &target, const ParallelLayout &layout) {
   if (layout.zero > 0)
-    return "state cut over data-parallel ranks where every op is cut by itself";
+    return "state sharded over data-parallel ranks with op-level sharding";
   return lackedBy(target, layout);
 }
 
@@ -43,7 +43,8 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ChainMod
     for (size_t number = 0; number < cuts.layers[layer].size(); ++number) {
       const TemplateOp &op = model.chain.templates[layers[layer]].ops[number];
       if (const OpStrategy &strategy = cuts.layers[layer][number]; !runs(target, op, strategy))
-        return llvm::formatv("{0} of layer {1} cut as {2}", op.name, layer, toString(op, strategy, cuts.axes)).str();
+        return llvm::formatv("{0} of layer {1} sharded as {2}", op.name, layer, toString(op, strategy, cuts.axes))
+            .str();
     }
   return "";
 }
@@ -272,7 +273,7 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
     return llvm::createStringError("a batch and a number of plans of at least 1 must be asked for");
   if (request.cluster.groups.size() > 1)
     return llvm::createStringError("cluster " + request.cluster.name +
-                                   " has devices of several kinds: ops are cut by themselves on one kind only");
+                                   " has devices of several types: op-level sharding is for one type only");
   int64_t all = request.cluster.deviceCount(), devices = all;
   if (request.constraints.isPinned(PlanKey::Devices))
     devices = request.constraints.pinned(PlanKey::Devices);
@@ -284,8 +285,8 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
     if (request.constraints.isPinned(key) && request.constraints.pinned(key) != planNeutralValue(key))
       return llvm::createStringError(
           (toString(key) + " " + request.constraints.describe(key) +
-           " is pinned: where every op is cut by itself, tp is the number of ranks that share the ops, and what "
-           "they share comes out")
+           " is pinned: with op-level sharding, tp is the number of ranks that shard the ops, and the search finds "
+           "the dimensions")
               .str());
   ParallelLayout asked; // gradients and parameters are cut as these say
   for (PlanKey key : {PlanKey::Dp, PlanKey::Zero, PlanKey::ShardGroup})
@@ -295,7 +296,7 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
     if (request.constraints.isPinned(key) && request.constraints.pinned(key) != planValue(asked, key))
       return llvm::createStringError(
           toString(key) + " " + request.constraints.describe(key) +
-          " is pinned: where every op is cut by itself, gradients and parameters are cut as zero says");
+          " is pinned: with op-level sharding, zero decides how gradients and parameters are sharded");
   std::vector<Grid> grids = enumerate(devices);
   while (grids.empty() && devices > 1 && !request.constraints.isPinned(PlanKey::Devices))
     grids = enumerate(--devices);
@@ -315,9 +316,9 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
   result.table = {{"grids enumerated", int64_t(grids.size())},
                   {"grids searched op by op", int64_t(next)},
                   {"grids pruned: kernels alone are slower", int64_t(grids.size() - next)},
-                  {"steps priced", priced}};
+                  {"steps estimated", priced}};
   if (next < grids.size() && grids[next].bound <= cutoff())
-    result.table.push_back({"stopped with so many grids open", int64_t(grids.size() - next)});
+    result.table.push_back({"meshes left open when the search stopped", int64_t(grids.size() - next)});
   if (request.timeTolerance > 0)
     preferLessMemory();
   if (result.plans.empty()) {

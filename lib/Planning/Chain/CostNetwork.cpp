@@ -297,7 +297,7 @@ llvm::Error Elimination::eliminate() {
       return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                      llvm::Twine("the layouts of ") + llvm::Twine(scope.size()) +
                                          " values would have to be tried together at '" + network.name(next) +
-                                         "': cut the grid into fewer axes");
+                                         "': use a mesh with fewer axes");
     std::vector<const WideTable *> inputs;
     for (const WideTable &table : tables)
       if (llvm::is_contained(table.scope, next))

@@ -60,7 +60,8 @@ llvm::Error OpTemplate::verify() const {
   }
   for (int input : inputs)
     if (input < 0 || input >= int(values.size()) || values[input].kind != TemplateValueKind::Boundary)
-      return refuse("template '" + name + "': input " + llvm::Twine(input) + " is no value from the template before");
+      return refuse("template '" + name + "': input " + llvm::Twine(input) +
+                    " is not a value from the template before");
   for (int output : outputs)
     if (output < 0 || output >= int(values.size()) || !known[output])
       return refuse("template '" + name + "': output " + llvm::Twine(output) + " is not computed");
@@ -127,9 +128,9 @@ llvm::Error TemplateChain::verify() const {
              });
     };
     if (before ? !fits(*before) : !layer.inputs.empty())
-      return refuse("what arrives at template '" + layer.name + "' is not what comes out before it");
+      return refuse("inputs of template '" + layer.name + "' do not match outputs of the template before it");
     if (segment.count > 1 && !fits(layer))
-      return refuse("what comes out of template '" + layer.name + "' cannot enter it again");
+      return refuse("outputs of template '" + layer.name + "' do not match its inputs, though it repeats");
     before = &layer;
   }
   return llvm::Error::success();

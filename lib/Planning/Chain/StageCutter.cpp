@@ -52,9 +52,9 @@ llvm::Expected<StageCut> cutStages(llvm::ArrayRef<LayerCost> layers, int64_t sta
   };
   int64_t count = layers.size();
   if (stages < 1)
-    return refuse("cannot cut layers into " + llvm::Twine(stages) + " pipeline stages; at least 1 is needed");
+    return refuse("cannot partition layers into " + llvm::Twine(stages) + " pipeline stages; at least 1 is needed");
   if (count < stages)
-    return refuse("cannot cut " + llvm::Twine(count) + " layers (embedding and head count) into " +
+    return refuse("cannot partition " + llvm::Twine(count) + " layers (embedding and LM head count) into " +
                   llvm::Twine(stages) + " pipeline stages; use at most " + llvm::Twine(count));
 
   std::vector<double> time(count + 1, 0), memory(count + 1, 0); // of the layers before
@@ -69,7 +69,7 @@ llvm::Expected<StageCut> cutStages(llvm::ArrayRef<LayerCost> layers, int64_t sta
   Solution fastest = solve(count, stages, timeOf, maximum);
   if (fastest.cost == cannotBe) {
     Solution smallest = solve(count, stages, memoryOf, maximum);
-    return refuse("no cut of " + llvm::Twine(count) + " layers into " + llvm::Twine(stages) +
+    return refuse("no partition of " + llvm::Twine(count) + " layers into " + llvm::Twine(stages) +
                   " pipeline stages keeps every stage within " + toString(*memoryLimit) + "; the best needs " +
                   toString(Bytes(smallest.cost)));
   }

@@ -37,7 +37,7 @@ void mlir::ppc::writeOpCuts(const ChainModel &model, const OpCuts &cuts, llvm::r
   std::vector<std::string> axes;
   for (const LayoutAxis &axis : cuts.axes)
     axes.push_back(axis.name + ": " + std::to_string(axis.size));
-  out << "ops:   # how each is cut, by number and name; what is not listed is not cut\n  axes: { "
+  out << "ops:   # sharding of each op, by number and name; ops that are not listed are not sharded\n  axes: { "
       << llvm::join(axes, ", ") << " }\n";
   std::vector<int> layers = model.layers();
   for (size_t first = 0, end; first < layers.size() && first < cuts.layers.size(); first = end) {
@@ -112,7 +112,7 @@ private:
   void readAxes(YamlReader &section) {
     std::optional<YamlReader> axes = section.mapping("axes");
     if (!axes)
-      return section.failHere("there is no 'axes:', which names the axes that cut ops");
+      return section.failHere("there is no 'axes:', which names the axes that shard ops");
     for (const std::string &name : axes->keys())
       cuts.axes.push_back({name, axes->integerWithin(name, 1, limits::devices)});
     if (cuts.axes.empty() || cuts.axes.size() > 4)
@@ -129,7 +129,7 @@ private:
     for (int64_t i = range->first; i <= range->second; ++i)
       if (layers[i] != layers[range->first])
         return section.fail(
-            key, llvm::formatv("layer {0} differs from layer {1}: they are cut on their own", i, range->first).str());
+            key, llvm::formatv("layer {0} differs from layer {1}: give each its own shardings", i, range->first).str());
     std::vector<OpStrategy> strategies(layer.ops.size(),
                                        OpStrategy{std::vector<int>(cuts.axes.size(), OpStrategy::uncut)});
     std::optional<YamlReader> ops = section.mapping(key);
@@ -167,7 +167,7 @@ private:
           return loops->fail(loop, "'" + axis + "' is none of the axes");
         int &place = strategies[number].axes[found - cuts.axes.begin()];
         if (place != OpStrategy::uncut)
-          return loops->fail(loop, "axis '" + axis + "' cuts another loop already");
+          return loops->fail(loop, "axis '" + axis + "' shards another loop already");
         place = isNamed ? named->second : int(factor - op.factors.begin());
       }
     }
@@ -177,13 +177,12 @@ private:
       if (axis.size == 1)
         choice = OpStrategy::uncut;
     if (!llvm::is_contained(enumerateStrategies(op, cuts.axes), asked))
-      ops.fail(
-          key,
-          "the op cannot be cut so: a loop has too few elements, cannot be cut, or would be summed up in two ways");
+      ops.fail(key, "the op cannot be sharded so: a loop has too few elements, cannot be sharded, or would be summed "
+                    "in two ways");
     else if (target && !runs(*target, op, asked))
-      ops.fail(
-          key,
-          llvm::formatv("compiled programs cannot run {0} cut as {1}", op.name, toString(op, asked, cuts.axes)).str());
+      ops.fail(key,
+               llvm::formatv("compiled programs cannot run {0} sharded as {1}", op.name, toString(op, asked, cuts.axes))
+                   .str());
     strategies[number] = asked;
   }
 

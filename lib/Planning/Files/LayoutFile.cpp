@@ -38,25 +38,25 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, Paral
   rows("grid", plan.grid, [](const auto &axis) { return axis.name + ": " + std::to_string(axis.size); });
   out << "stages: " << listText(plan.stages) << "   # first layer of each; 0 is the embedding\n";
   if (plan.vp > 1)
-    out << "vp: " << plan.vp << "   # virtual stages per pipeline device\n";
+    out << "vp: " << plan.vp << "   # virtual stages per pipeline rank\n";
   out << "schedule: " << plan.schedule << "\nmicro_batches: " << plan.microBatches << '\n';
   rows("dimensions", plan.dimensions, cut);
   rows("recompute", plan.recompute, [](const auto &rule) { return rule.layers + ": " + rule.what; });
   rows("activations", plan.activations, cut, "   # of what is computed from the inputs");
   if (!plan.update.empty())
-    out << "update: " << axes(plan.update) << "   # what cuts the optimizer's state besides\n";
+    out << "update: " << axes(plan.update) << "   # axes that shard optimizer state further\n";
   if (!plan.gradients.empty())
-    out << "gradients: " << axes(plan.gradients) << "   # what cuts accumulated gradients so\n";
+    out << "gradients: " << axes(plan.gradients) << "   # axes that shard accumulated gradients\n";
   if (!plan.storage.empty())
-    out << "storage: " << axes(plan.storage) << "   # what cuts parameters so until they are used\n";
+    out << "storage: " << axes(plan.storage) << "   # axes that shard parameters between uses\n";
   if (plan.offload != Offload::None)
-    out << "offload: " << toString(plan.offload) << "   # what lies in the memory of the host between its uses\n";
+    out << "offload: " << toString(plan.offload) << "   # kept in host memory between uses\n";
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
                                 const TargetCapabilities &target, llvm::raw_ostream &out) {
   bool cut = layout.pp * layout.vp == 1 || int64_t(layout.stageLayers.size()) == layout.pp * layout.vp;
-  std::string missing = cut ? lackedBy(target, model, layout) : "stages that are cut by the stack";
+  std::string missing = cut ? lackedBy(target, model, layout) : "stages that the stack partitions";
   if (missing.empty())
     writeRunnable(model, job, layout, out);
   else
@@ -134,7 +134,7 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
   }
   if (std::optional<YamlReader> parameters = file.mapping("parameters"); parameters && !parameters->keys().empty())
     file.fail("parameters",
-              "cuts of single parameters are for ppc-compile; where there is a section 'layout:' they are not read");
+              "shardings of single parameters are for ppc-compile; a file with a section 'layout:' cannot have them");
 }
 
 /// What programs cannot run, at the key that says it, or with which what the keys before it say cannot be run.

@@ -36,11 +36,11 @@ void PlanChecker::checkPipeline() {
                      llvm::formatv("vp is {0}, which does not divide the plan's {1} stages", plan.vp, stages).str());
   if (program.lastLayer >= 0 && plan.stages.back() > program.lastLayer)
     return file.fail("stages", llvm::formatv("the last stage starts at layer {0} but the model's last layer is {1} "
-                                             "(embedding and head are layers too)",
+                                             "(embedding and LM head are layers too)",
                                              plan.stages.back(), program.lastLayer)
                                    .str());
   if (program.lastLayer < 0 && !program.arguments.empty() && stages > 1)
-    return file.fail("stages", "the ops of the model have no ppc.layer, so that they cannot be cut into stages");
+    return file.fail("stages", "the ops of the model have no ppc.layer, so they cannot be partitioned into stages");
   int64_t ranks = stages / plan.vp;
   for (const PlanSections::Axis &axis : plan.grid)
     ranks *= axis.size;
@@ -87,11 +87,11 @@ void PlanChecker::checkParts(YamlReader &section, llvm::StringRef key, const Pla
                              const Argument &argument, size_t dimension) {
   int64_t parts = product(axes), extent = argument.extents[dimension];
   if (parts > extent)
-    section.fail(key,
-                 llvm::formatv("dimension {0} of '{1}' has {2} elements and cannot be cut into {3} parts: use fewer "
-                               "parallel ranks along it",
-                               dimension, argument.name, extent, parts)
-                     .str());
+    section.fail(
+        key, llvm::formatv("dimension {0} of '{1}' has {2} elements and cannot be sharded into {3} parts: use fewer "
+                           "parallel ranks along it",
+                           dimension, argument.name, extent, parts)
+                 .str());
 }
 
 /// What the loss is averaged by is the same for all tokens, and the padding of parts of unequal size differs from it:
@@ -107,7 +107,7 @@ void PlanChecker::checkUnevenActivations() {
         int64_t blocks = outer ? product(*outer) : 1;
         if (blocks > 1 && argument.extents[place] % (blocks * product(cut.axes)))
           return reader->fail(cut.dimension,
-                              llvm::formatv("the blocks of its {0} elements in {1} parts are no multiple "
+                              llvm::formatv("the blocks of its {0} elements in {1} parts are not a multiple "
                                             "of {2} parts: blocks of blocks are not padded",
                                             argument.extents[place], blocks, product(cut.axes))
                                   .str());
@@ -115,11 +115,11 @@ void PlanChecker::checkUnevenActivations() {
           continue;
         const PlanSections::Axes *classes = cutOf("vocab");
         if (!classes || !llvm::all_of(cut.axes, [&](auto &axis) { return llvm::is_contained(*classes, axis); }))
-          return reader->fail(cut.dimension,
-                              llvm::formatv("its {0} elements are no multiple of {1} parts, over axes that do not cut "
-                                            "'vocab': cut that, too, or use a number of ranks that divides them",
-                                            argument.extents[place], product(cut.axes))
-                                  .str());
+          return reader->fail(
+              cut.dimension, llvm::formatv("its {0} elements are not a multiple of {1} parts, over axes that do not "
+                                           "shard 'vocab': shard that, too, or use a number of ranks that divides them",
+                                           argument.extents[place], product(cut.axes))
+                                 .str());
       }
 }
 
@@ -132,23 +132,22 @@ void PlanChecker::checkExchange() {
     if (!isHeads(cut.dimension))
       continue;
     if (!said.empty())
-      return reader->fail(cut.dimension, "attention exchanges the cut of the sequence for one of '" + said +
-                                             "' already: leave one of the two out");
+      return reader->fail(cut.dimension,
+                          "attention already reshards from the sequence to '" + said + "': leave one of the two out");
     said = cut.dimension;
     if (!sequence || *sequence != cut.axes)
-      return reader->fail(
-          cut.dimension,
-          "attention exchanges a cut of the sequence for one of heads: expected the axes "
-          "that 'dimensions:' says of 'sequence'" +
-              (sequence ? ", [ " + llvm::join(*sequence, ", ") + " ]" : std::string(", which is not cut")));
+      return reader->fail(cut.dimension, "attention reshards from the sequence to heads: expected the axes "
+                                         "that 'dimensions:' gives 'sequence'" +
+                                             (sequence ? ", [ " + llvm::join(*sequence, ", ") + " ]"
+                                                       : std::string(", which is not sharded")));
     const PlanSections::Axes *outer = cutOf(cut.dimension);
     int64_t parts = (outer ? product(*outer) : 1) * product(cut.axes);
     for (const Argument &argument : program.arguments)
       for (auto [place, name] : llvm::enumerate(argument.dimensions))
         if (name == cut.dimension && argument.extents[place] % parts)
           return reader->fail(cut.dimension,
-                              llvm::formatv("its {0} elements are no multiple of {1} parts: heads that are "
-                                            "exchanged are not padded",
+                              llvm::formatv("its {0} elements are not a multiple of {1} parts: heads of an "
+                                            "all-to-all are not padded",
                                             argument.extents[place], parts)
                                   .str());
   }
@@ -188,17 +187,18 @@ void PlanChecker::checkArgument(const Argument &argument) {
       auto [it, isNew] = usedBy.try_emplace(axis, name);
       if (!isNew && product({axis}) > 1) // an axis of one rank cuts nothing
         return reader->fail(name,
-                            llvm::formatv("the plan cuts both dimensions '{0}' and '{1}' of '{2}' over axis '{3}': "
-                                          "cut one of them over another axis",
+                            llvm::formatv("the plan shards both dimensions '{0}' and '{1}' of '{2}' over axis '{3}': "
+                                          "shard one of them over another axis",
                                           it->second, name, argument.name, axis)
                                 .str());
     }
     checkParts(*reader, name, *axes, argument, place);
     if (argument.kind == Argument::Input && name != "batch" && argument.extents[place] % product(*axes))
-      return reader->fail(name, llvm::formatv("the {0} elements of input '{1}' along it are no multiple of {2} parts: "
-                                              "inputs are not padded",
-                                              argument.extents[place], argument.name, product(*axes))
-                                    .str());
+      return reader->fail(name,
+                          llvm::formatv("the {0} elements of input '{1}' along it are not a multiple of {2} parts: "
+                                        "inputs are not padded",
+                                        argument.extents[place], argument.name, product(*axes))
+                              .str());
   }
 }
 
@@ -207,7 +207,7 @@ void PlanChecker::checkBatch() {
   if (sequence && product(*sequence) > 1 && program.hasQueues)
     if (std::optional<YamlReader> dimensions = file.mapping("dimensions"))
       return dimensions->fail("sequence",
-                              "compiled programs cannot cut sequences of models with experts that drop tokens: "
+                              "compiled programs cannot shard sequences of models with experts that drop tokens: "
                               "the tokens of a sequence wait for their experts in one queue");
   const PlanSections::Axes *axes = cutOf("batch");
   int64_t parts = axes ? product(*axes) : 1;
@@ -215,7 +215,7 @@ void PlanChecker::checkBatch() {
     for (auto [place, name] : llvm::enumerate(argument.dimensions))
       if (argument.kind == Argument::Input && name == "batch" && argument.extents[place] % (parts * plan.microBatches))
         return file.fail("micro_batches",
-                         llvm::formatv("global batch of {0} sequences cannot be cut into {1} micro-batches for {2} "
+                         llvm::formatv("global batch of {0} sequences cannot be split into {1} micro-batches for {2} "
                                        "data-parallel ranks: it must be a multiple of {3}",
                                        argument.extents[place], plan.microBatches, parts, parts * plan.microBatches)
                              .str());
@@ -246,7 +246,7 @@ void PlanChecker::checkRoles() {
     for (const std::string &name : roles->keys()) {
       auto axis = llvm::find_if(plan.grid, [&](const auto &known) { return known.name == name; });
       if (axis == plan.grid.end())
-        return roles->fail(name, "the grid has no axis of that name");
+        return roles->fail(name, "the mesh has no axis of that name");
       std::optional<AxisRole> role = parseAxisRole(roles->string(name));
       if (!role || *role == AxisRole::Stage)
         return roles->fail(name, "expected data, tensor, context, expert or replica");
@@ -262,15 +262,16 @@ void PlanChecker::checkRoles() {
       continue;
     bool used = isUsed(axis.name);
     if (!used && axis.role != AxisRole::Replica)
-      return place.fail(axis.name, llvm::formatv("the {0} ranks along axis '{1}' would do the same work, as it cuts "
-                                                 "nothing: cut a dimension over it, or say 'roles: {{ {1}: replica }'",
-                                                 axis.size, axis.name)
-                                       .str());
+      return place.fail(axis.name,
+                        llvm::formatv("the {0} ranks along axis '{1}' would do the same work, as it shards "
+                                      "nothing: shard a dimension over it, or add 'roles: {{ {1}: replica }'",
+                                      axis.size, axis.name)
+                            .str());
     if (used && axis.role == AxisRole::Replica)
-      return place.fail(axis.name, "has the role replica, but something is cut over it");
+      return place.fail(axis.name, "has the role replica, but something is sharded over it");
     if ((axis.role == AxisRole::Data) != cutsBatch)
-      return place.fail(axis.name, cutsBatch ? "cuts the batch: its role is data"
-                                             : "has the role data, but does not cut the dimension 'batch'");
+      return place.fail(axis.name, cutsBatch ? "shards the batch: its role is data"
+                                             : "has the role data, but does not shard the dimension 'batch'");
   }
 }
 
@@ -282,13 +283,13 @@ void PlanChecker::checkOps() {
     auto axis = llvm::find_if(plan.grid, [&](const auto &known) { return known.name == name; });
     int64_t size = axes->integerWithin(name, 1, limits::devices);
     if (axis == plan.grid.end() || axis->size != size)
-      return axes->fail(name, llvm::formatv("the grid has no axis '{0}' of {1}", name, size).str());
+      return axes->fail(name, llvm::formatv("the mesh has no axis '{0}' of {1}", name, size).str());
     if (axis->role == AxisRole::Data && size > 1)
-      return axes->fail(name, "cuts the batch, and no ops besides");
+      return axes->fail(name, "shards the batch; it cannot shard ops besides");
   }
   for (const PlanSections::Axis &axis : plan.grid)
     if (axis.role != AxisRole::Data && axis.size > 1 && !axes->has(axis.name))
-      return ops->fail("axes", "expected all axes of the grid but those that cut the batch; '" + axis.name +
+      return ops->fail("axes", "expected all axes of the mesh but those that shard the batch; '" + axis.name +
                                    "' is not among them");
 }
 

@@ -245,7 +245,7 @@ static llvm::Error readRecompute(const PlanSections &plan, int64_t layers, Paral
 llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan, const PresetModel &model,
                                                        const ParallelLayout &base) {
   if (!plan.parameters.empty())
-    return llvm::createStringError("the plan cuts parameter '" + plan.parameters.front().parameter + "' on its own");
+    return llvm::createStringError("the plan shards parameter '" + plan.parameters.front().parameter + "' on its own");
   std::map<std::string, int64_t> said = allParts(plan);
   auto parts = [&](const std::string &what) {
     auto it = said.find(what);
@@ -274,12 +274,12 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
        {std::pair("optimizer state", layout.shardGroup), std::pair("gradients", layout.gradientGroup),
         std::pair("parameters", layout.parameterGroup)})
     if (ranks > 1 && ranks % layout.ranksTogether())
-      return llvm::createStringError("the plan cuts " + llvm::Twine(what) +
-                                     " over some of the ranks that share sequences or experts, and not over others");
+      return llvm::createStringError("the plan shards " + llvm::Twine(what) +
+                                     " over a part of the context- or expert-parallel ranks only");
   if (layout.gradientGroup > 1 && layout.parameterGroup > 1 && layout.gradientGroup != layout.parameterGroup)
-    return llvm::createStringError("the plan cuts gradients and parameters over two groups of some ranks");
+    return llvm::createStringError("the plan shards gradients and parameters over two groups of some ranks");
   if (model.globalBatch % (layout.dp * plan.microBatches))
-    return llvm::createStringError(llvm::formatv("a batch of {0} is no multiple of {1} micro-batches on dp {2}",
+    return llvm::createStringError(llvm::formatv("a batch of {0} is not a multiple of {1} micro-batches on dp {2}",
                                                  model.globalBatch, plan.microBatches, layout.dp)
                                        .str());
   layout.microBatch = model.globalBatch / (layout.dp * plan.microBatches);
@@ -290,10 +290,11 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
     layout.stageLayers.push_back(std::max<int64_t>(0, last - first + 1));
   }
   if (layout.ep > 1 && (layout.ep % layout.tp || layout.dp % layout.expertBatches()))
-    return llvm::createStringError(llvm::formatv("the plan cuts experts into {0} parts, which no degree of expert "
-                                                 "parallelism does on dp {1}, cp {2}, tp {3}",
-                                                 layout.ep, layout.dp, layout.cp, layout.tp)
-                                       .str());
+    return llvm::createStringError(
+        llvm::formatv("the plan shards experts into {0} parts, which no expert-parallel degree "
+                      "does on dp {1}, cp {2}, tp {3}",
+                      layout.ep, layout.dp, layout.cp, layout.tp)
+            .str());
   std::map<std::string, int64_t> expanded = allParts(expandLayout(layout, model, plan.stages));
   std::set<std::string> all;
   for (const auto &side : {said, expanded})
@@ -302,7 +303,7 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   for (const std::string &what : all)
     if (int64_t other = expanded.count(what) ? expanded[what] : 1; parts(what) != other)
       return llvm::createStringError(
-          llvm::formatv("the plan cuts {0} into {1} parts, where dp {2}, tp {3}{4}, cp {5}, ep {6} would cut it into "
+          llvm::formatv("the plan shards {0} into {1} parts, but dp {2}, tp {3}{4}, cp {5}, ep {6} would shard it into "
                         "{7}",
                         what, parts(what), layout.dp, layout.tp,
                         layout.tpRows > 1 ? " (rows " + std::to_string(layout.tpRows) + ")" : "", layout.cp, layout.ep,

@@ -189,7 +189,7 @@ void SectionsReader::readProductPieces() {
                                            std::to_string(limits::productPieces) + ", found '" + text + "'");
   plan.productPieces = *pieces;
   if (*pieces > 1 && !plan.overlap)
-    file.fail("product_pieces", "without overlap nothing runs beside a collective: expected off or auto");
+    file.fail("product_pieces", "without overlap nothing overlaps with a collective: expected off or auto");
 }
 
 void SectionsReader::readGrid() {
@@ -202,12 +202,12 @@ void SectionsReader::readGrid() {
       grid->fail(name, "expected a name of letters, digits and '_' for an axis");
     if (defaultAxisRole(name) == AxisRole::Stage || name == "vp")
       grid->fail(name,
-                 "pipeline devices are no axis: 'stages:' lists the first layer of each stage, and 'vp:' says how "
-                 "many of them a device has");
+                 "the pipeline is not an axis: 'stages:' lists the first layer of each stage, and 'vp:' gives the "
+                 "number of stages of a pipeline rank");
     PlanSections::Axis axis{name, grid->integerWithin(name, 1, limits::ranks), defaultAxisRole(name)};
     ranks *= axis.size;
     if (ranks > limits::ranks) {
-      grid->fail(name, "the grid has more than " + llvm::Twine(limits::ranks) + " ranks, which programs cannot have");
+      grid->fail(name, "the mesh has more than " + llvm::Twine(limits::ranks) + " ranks, which programs cannot have");
       ranks = 1;
     }
     plan.grid.push_back(std::move(axis));
@@ -237,11 +237,11 @@ void SectionsReader::checkAxes(YamlReader &section, llvm::StringRef key, const P
   for (auto [place, axis] : llvm::enumerate(axes)) {
     if (llvm::none_of(plan.grid, [&](const auto &known) { return known.name == axis; })) {
       std::string known = llvm::join(llvm::map_range(plan.grid, [](const auto &each) { return each.name; }), ", ");
-      section.fail(key, "is cut over axis \"" + axis + "\", which the grid does not have; it has " +
+      section.fail(key, "is sharded over axis \"" + axis + "\", which the mesh does not have; it has " +
                             (known.empty() ? "none" : known));
     }
     if (llvm::is_contained(llvm::ArrayRef(axes).take_front(place), axis))
-      section.fail(key, "axis '" + axis + "' is there twice");
+      section.fail(key, "axis '" + axis + "' occurs twice");
   }
 }
 

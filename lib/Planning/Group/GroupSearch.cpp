@@ -421,7 +421,7 @@ llvm::Expected<PlanSearchResult> GroupSearch::run() {
     result.notes.push_back("stages on several groups of devices are not searched with " + missing);
   result.table.push_back({"placements over several groups expanded", placements});
   result.table.push_back({"layouts over several groups refused", refused});
-  result.table.push_back({"layouts over several groups priced", priced});
+  result.table.push_back({"layouts over several groups estimated", priced});
   if (request.simulate)
     result.notes.push_back("plans for several groups of devices are ranked by closed formulas; they are not replayed");
   if (request.alternatives)
@@ -448,8 +448,8 @@ llvm::Expected<PlanSearchResult> GroupSearch::run() {
   result.relaxedBound = result.lowerBound;
   result.gap = best / result.lowerBound.value - 1;
   if (request.maxEvaluations && leastOpen < best)
-    result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}", priced,
-                                         toString(result.lowerBound))
+    result.notes.push_back(llvm::formatv("stopped after estimates of {0} layouts; a better one may take down to {1}",
+                                         priced, toString(result.lowerBound))
                                .str());
   return std::move(result);
 }

@@ -25,30 +25,30 @@
 // KEY: error: {{.*}}key.yaml:5:1: unknown key "stage"; did you mean "stages"?; possible: grid
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {ffn: [tp]}\n' > %t.axis.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.axis.yaml" 2>&1 | FileCheck %s --check-prefix=AXIS
-// AXIS: error: {{.*}}axis.yaml:5:19: key "ffn": is cut over axis "tp", which the grid does not have; it has dp
+// AXIS: error: {{.*}}axis.yaml:5:19: key "ffn": is sharded over axis "tp", which the mesh does not have; it has dp
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 3\ndimensions: {batch: [dp]}\n' > %t.batch.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.batch.yaml" 2>&1 | FileCheck %s --check-prefix=PARTS
-// PARTS: error: {{.*}}batch.yaml:4:16: key "micro_batches": global batch of 8 sequences cannot be cut into 3 micro-batches for 2 data-parallel ranks: it must be a multiple of 6
+// PARTS: error: {{.*}}batch.yaml:4:16: key "micro_batches": global batch of 8 sequences cannot be split into 3 micro-batches for 2 data-parallel ranks: it must be a multiple of 6
 
 // What would mean nothing, or die later, is refused with its place.
 // RUN: printf 'grid: {dp: 2, pp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batch: [dp]}\n' > %t.pp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.pp.yaml" 2>&1 | FileCheck %s --check-prefix=STAGE-AXIS
-// STAGE-AXIS: error: {{.*}}pp.yaml:1:19: key "pp": pipeline devices are no axis: 'stages:' lists the first layer of each stage
+// STAGE-AXIS: error: {{.*}}pp.yaml:1:19: key "pp": the pipeline is not an axis: 'stages:' lists the first layer of each stage
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batsh: [dp]}\n' > %t.name.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.name.yaml" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: {{.*}}name.yaml:5:21: key "batsh": no argument of the model has a dimension of that name; known are batch, hidden
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batch: [dp]}\nactivations: {kv_heads: [dp]}\n' > %t.heads.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.heads.yaml" 2>&1 | FileCheck %s --check-prefix=HEADS
-// HEADS: error: {{.*}}heads.yaml:6:25: key "kv_heads": attention exchanges a cut of the sequence for one of heads: expected the axes that 'dimensions:' says of 'sequence', which is not cut
+// HEADS: error: {{.*}}heads.yaml:6:25: key "kv_heads": attention reshards from the sequence to heads: expected the axes that 'dimensions:' gives 'sequence', which is not sharded
 // RUN: printf 'grid: {a: 3}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {hidden: [a]}\n' > %t.uneven.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.uneven.yaml" 2>&1 | FileCheck %s --check-prefix=UNEVEN
-// UNEVEN: error: {{.*}}uneven.yaml:5:22: key "hidden": the 8 elements of input 'x' along it are no multiple of 3 parts: inputs are not padded
+// UNEVEN: error: {{.*}}uneven.yaml:5:22: key "hidden": the 8 elements of input 'x' along it are not a multiple of 3 parts: inputs are not padded
 // RUN: printf 'grid: {dp: 4294967298}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.large.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.large.yaml" 2>&1 | FileCheck %s --check-prefix=LARGE
 // LARGE: error: {{.*}}large.yaml:1:12: key "dp": expected at most 4096, found 4294967298
 // RUN: printf 'grid: {dp: 2, a: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batch: [dp]}\n' > %t.idle.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.idle.yaml" 2>&1 | FileCheck %s --check-prefix=IDLE
-// IDLE: error: {{.*}}idle.yaml:1:18: key "a": the 2 ranks along axis 'a' would do the same work, as it cuts nothing
+// IDLE: error: {{.*}}idle.yaml:1:18: key "a": the 2 ranks along axis 'a' would do the same work, as it shards nothing
 // RUN: printf 'grid: {dp: 2, a: 2}\nroles: {a: replica}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batch: [dp]}\n' > %t.replica.yaml
 // RUN: ppc-opt %s --ppc-make-plan="plan-file=%t.replica.yaml" | FileCheck %s --check-prefix=REPLICA
 // REPLICA: grid = <dp = 2, a = 2 : replica>

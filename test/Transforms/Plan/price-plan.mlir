@@ -7,7 +7,7 @@
 
 // CHECK: ppc.prediction = {layout = "tp 2 x pp 2, micro-batch 1, 1f1b, recompute none", machine = "four cores", memory_bytes = array<i64: [[#]], [[#]]>, step_time_s = {{[0-9.e-]+}} : f64}
 // NONE: error: has no ppc.plan: run ppc-search-plan or ppc-make-plan first
-// OWN: the plan cuts parameter 'k' on its own
+// OWN: the plan shards parameter 'k' on its own
 // OWN-NOT: ppc.prediction
 
 module attributes {ppc.shape = {layers = 4 : i64, hidden = 64 : i64, heads = 4 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, ffn = 128 : i64,

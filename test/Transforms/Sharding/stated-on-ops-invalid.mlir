@@ -3,7 +3,7 @@
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   func.func @f(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
-    // expected-error @below {{result 0 has the sharding #ppc.sharding<[{q}, {}]> over axis "q", which the grid does not have; it has dp, tp}}
+    // expected-error @below {{result 0 has the sharding #ppc.sharding<[{q}, {}]> over axis "q", which the mesh does not have; it has dp, tp}}
     %y = ppc.exp %x {ppc.shardings = [#ppc.sharding<[{q}, {}]>]} : tensor<6x8xf32>
     return %y : tensor<6x8xf32>
   }
@@ -14,7 +14,7 @@ module attributes {ppc.plan = #plan} {
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   func.func @f(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
-    // expected-error @below {{has the sharding #ppc.sharding<[{}, {}], partial = {tp: sum}> for result 0, but cut like that it gives #ppc.sharding<[{}, {}]>}}
+    // expected-error @below {{has the sharding #ppc.sharding<[{}, {}], partial = {tp: sum}> for result 0, but its factors shard the result as #ppc.sharding<[{}, {}]>}}
     %y = ppc.exp %x {ppc.shardings = [#ppc.sharding<[{}, {}], partial = {tp: sum}>]} : tensor<6x8xf32>
     return %y : tensor<6x8xf32>
   }
@@ -36,7 +36,7 @@ module attributes {ppc.plan = #plan} {
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   func.func @two_results(%x: tensor<6x8xf32>) -> tensor<6x4xf32> {
-    // expected-error @below {{has the sharding #ppc.sharding<[{dp}, {}]> for result 0, but cut like that it gives #ppc.sharding<[{tp}, {}]>}}
+    // expected-error @below {{has the sharding #ppc.sharding<[{dp}, {}]> for result 0, but its factors shard the result as #ppc.sharding<[{tp}, {}]>}}
     %y:2 = ppc.split %x dim 1 {ppc.shardings = [#ppc.sharding<[{dp}, {}]>, #ppc.sharding<[{tp}, {}]>]} : tensor<6x8xf32> to tensor<6x4xf32>, tensor<6x4xf32>
     return %y#0 : tensor<6x4xf32>
   }
@@ -58,7 +58,7 @@ module attributes {ppc.plan = #plan} {
 #plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   func.func @more_parts_than_elements(%x: tensor<6x3xf32>) -> tensor<6x3xf32> {
-    // expected-error @below {{cannot be cut over ["tp"]: 3 elements cannot be cut 4 ways}}
+    // expected-error @below {{cannot be sharded over ["tp"]: 3 elements cannot be sharded 4 ways}}
     %y = ppc.exp %x {ppc.shardings = [#ppc.sharding<[{}, {tp}]>]} : tensor<6x3xf32>
     return %y : tensor<6x3xf32>
   }
@@ -69,7 +69,7 @@ module attributes {ppc.plan = #plan} {
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   func.func @which_loop(%x: tensor<6x8xf32>) -> tensor<f32> {
-    // expected-error @below {{but several of its loops are reduced: say in ppc.factors which of them is cut}}
+    // expected-error @below {{but several of its loops are reduced: name in ppc.factors the one that is sharded}}
     %y = ppc.reduce <sum> %x dims [0, 1] {ppc.shardings = [#ppc.sharding<[], partial = {tp: sum}>]} : tensor<6x8xf32> to tensor<f32>
     return %y : tensor<f32>
   }
