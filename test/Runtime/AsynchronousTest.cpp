@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t elements = 1 << 18; // 1 MiB of floats
 
-// Two groups of everybody, and a message with each of two tags from every rank to the next one.
+// Two groups of all ranks, and a message with each of two tags from every rank to the next one.
 LocalWorldShape twoGroupsOf(int n, int64_t arenaBytes) {
   LocalWorldShape shape;
   shape.arenaBytes.assign(n, arenaBytes);
@@ -61,7 +61,7 @@ TEST_P(AsynchronousTest, RanksWaitInOppositeOrders) {
       });
 }
 
-// The first rank has started and computes: nobody may have to wait for it to come back.
+// The first rank has started and computes: no other rank may have to wait for it to come back.
 TEST_P(AsynchronousTest, RequestsEndWhileOneRankComputes) {
   int n = GetParam().ranks;
   runOnRanks(
@@ -79,7 +79,7 @@ TEST_P(AsynchronousTest, RequestsEndWhileOneRankComputes) {
             transport.startReceive(previous, {1, 0}, floats(arena, 6), elements * 4)};
         for (int other = 1; rank == 0 && other < n; ++other)
           if (!awaitMark(std::to_string(other)))
-            return format("requests of rank %d have not ended while this one computed", other);
+            return format("requests of rank %d did not complete while this one computed", other);
         for (Transport::Request request : requests)
           transport.wait(request);
         if (rank != 0)
@@ -88,14 +88,14 @@ TEST_P(AsynchronousTest, RequestsEndWhileOneRankComputes) {
         for (int64_t i : {int64_t(0), elements / n - 1})
           if (floats(arena, 0)[i] != all || floats(arena, 2)[i] != all || floats(arena, 6)[i] != float(previous + 1))
             return format("element %lld is wrong", (long long)i);
-        for (int member = 0; member < n; ++member) // of the second group: the last rank first
+        for (int member = 0; member < n; ++member) // members of the second group: the last rank first
           if (blocks[member * (elements / n)] != float(n - member))
             return format("block %d is wrong", member);
         return "";
       });
 }
 
-TEST_P(AsynchronousTest, ManyRequestsAreUnderWay) {
+TEST_P(AsynchronousTest, ManyRequestsAreInFlight) {
   constexpr int calls = 200;
   constexpr int64_t count = 1000;
   int n = GetParam().ranks;
@@ -127,7 +127,8 @@ TEST_P(AsynchronousTest, WaitingForATimeEndsThen) {
                transport.waitAny(start + 0.05);
                if (double waited = now() - start; waited < 0.05)
                  return format("waited %.3f s in place of 0.05", waited);
-               // What the others have started does not end without the first, which waits until they have given up.
+               // Requests that the others have started do not complete without the first rank, which waits until they
+               // have given up.
                for (int other = 1; transport.rank() == 0 && other < transport.rankCount(); ++other)
                  if (!awaitMark(std::to_string(other)))
                    return format("rank %d waits for good", other);

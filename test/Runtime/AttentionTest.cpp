@@ -1,5 +1,5 @@
 // ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes
-// that are no multiples of a tile, one query, more keys than queries, blocks of queries with padding.
+// that do not divide into tiles, one query, more keys than queries, blocks of queries with padding.
 #include "runtime/host/Attention.h"
 #include "runtime/core/DataType.h"
 #include "runtime/host/AttentionRows.h"
@@ -31,7 +31,7 @@ std::ostream &operator<<(std::ostream &out, const Shape &s) {
 
 struct Result {
   std::vector<double> out, lse, dq, dk, dv;
-  double largestDq = 0, largestDk = 0; // of the sums of magnitudes, of the definition alone
+  double largestDq = 0, largestDk = 0; // sums of magnitudes, by the definition alone
 };
 
 struct Operands {
@@ -125,8 +125,8 @@ template <typename T> std::vector<double> wide(const std::vector<T> &values) {
   return result;
 }
 
-// T: of operands and results; Row: of logarithms and slopes. `wideProducts`: whether products of bf16 are products of
-// f32.
+// T: type of operands and results; Row: type of logarithms and slopes. `wideProducts`: whether bf16 matmuls run as f32
+// matmuls.
 template <typename T, typename Row>
 Result call(int32_t type, const Shape &s, const Operands &in, double scale, bool wideProducts = false) {
   const int64_t desc[] = {2,        type,     s.batch,    s.queries, s.keys,  s.heads,
@@ -226,7 +226,7 @@ TEST(Attention, AgreesWithItsDefinitionOnRandomShapes) {
   }
 }
 
-// Queries cut in blocks: the blocks' results are those of the whole, gradients of keys and values add up to them.
+// Queries split into blocks: their results equal those of one call, gradients of keys and values add up to them.
 TEST(Attention, BlocksOfQueriesMakeTheWhole) {
   const int64_t queries = 150, blocks = 4, local = 38; // the last block has two rows of padding
   for (int64_t window : {0, 50}) {
@@ -276,7 +276,8 @@ void expectSameBits(const Result &a, const Result &b, const char *type, const Sh
       << type << " with " << threads << " threads, " << shape;
 }
 
-// The same bits from every number of threads, and again: heads are computed side by side, in no fixed order.
+// Results are bitwise the same for every number of threads, and when repeated: heads run concurrently, in no fixed
+// order.
 TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
   int before = ppcrt::libraryThreads();
   const Shape shapes[] = {{2, 200, 200, 3, 2, 32, 24, 1, 0, true},
@@ -300,7 +301,7 @@ TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
 }
 
 // Each index once, whatever the number of threads and of indices; library calls within have one thread.
-// What products of f32 read is what products of bf16 read, also where it is no number (AttentionRows.cpp).
+// f32 matmuls read the same numbers as bf16 matmuls, also NaN (AttentionRows.cpp).
 TEST(Attention, WideRowsHoldTheSameNumbers) {
   std::mt19937_64 random(1);
   std::normal_distribution<float> normal;

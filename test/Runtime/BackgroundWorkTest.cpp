@@ -1,4 +1,4 @@
-// Work beside the rank, and what a rank says that waits for it.
+// Background work of a rank, and the messages of a rank that waits for it.
 #include "runtime/core/BackgroundWork.h"
 #include "runtime/core/Error.h"
 
@@ -11,7 +11,7 @@
 
 using namespace ppcrt;
 
-TEST(BackgroundWorkTest, IsWaitedForAndTellsWhatItThrows) {
+TEST(BackgroundWorkTest, IsWaitedForAndRethrowsItsException) {
   std::atomic<bool> mayEnd{false};
   BackgroundWork work([&] {
     while (!mayEnd)
@@ -25,7 +25,7 @@ TEST(BackgroundWorkTest, IsWaitedForAndTellsWhatItThrows) {
 }
 
 // A disk that takes 200 seconds, by a clock that goes as the waiting does.
-TEST(BackgroundWorkTest, WhatTakesLongIsSaidAgainWhenTwiceAsMuchHasPassed) {
+TEST(BackgroundWorkTest, LongWaitsAreReportedAgainAfterTwiceTheTime) {
   double time = 1000;
   std::vector<double> said;
   auto say = [&](double waited) { said.push_back(waited); };
@@ -43,7 +43,7 @@ TEST(BackgroundWorkTest, WhatTakesLongIsSaidAgainWhenTwiceAsMuchHasPassed) {
 }
 
 // One that was stopped meanwhile does not say all at once what it has missed.
-TEST(BackgroundWorkTest, WhoeverWasHeldUpSaysOneThing) {
+TEST(BackgroundWorkTest, ADelayedRankReportsOnce) {
   double time = 0;
   std::vector<double> said;
   auto waitFor = [&](double seconds) {

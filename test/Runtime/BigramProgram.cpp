@@ -16,15 +16,15 @@ using nlohmann::json;
 
 struct Layout {
   int pp = 1, dp = 1, tp = 1;
-  int rows() const { return globalBatch / microBatches / dp * sequenceLength; } // of a micro-batch on one rank
+  int rows() const { return globalBatch / microBatches / dp * sequenceLength; } // rows of a micro-batch on one rank
   int block() const { return (vocabulary + tp - 1) / tp; }                      // rows of E on one rank
 } layout;
 
 enum Group { Tp, Dp, Pp };
 enum Routine { Forward, Backward, Update };
 
-enum What { Load, Run, Send, Receive };      // of actions
-enum Stream { Compute, Outgoing, Incoming }; // of a device
+enum What { Load, Run, Send, Receive };      // kinds of actions
+enum Stream { Compute, Outgoing, Incoming }; // streams of a device
 enum Message { Activation, ItsGradient };    // between the devices; also the tag
 constexpr int ofStep = -1;                   // no micro-batch
 
@@ -252,7 +252,7 @@ const ppcrt_entry oneStage[] = {
        squares += updateParameter(rank, as(b[5]), as(b[7]), as(b[9]), headSize, false, *as(b[0]));
        finishUpdate(rank, b, squares);
      }},
-    // For actions that reduce gradients: an early token says that of the head's nothing is added any more.
+    // For actions that reduce gradients: a completion event signals the last addition to the head's gradient.
     {"stage0.backward.early",
      [](ppcrt_rank *rank, void **b) {
        lossBackward(rank, b + 2);

@@ -1,5 +1,5 @@
-// A hand-made program: the model softmax(W E[id]) for the next token, written as a compiler would leave it, for any
-// pp (1 or 2) x dp x tp. E is cut over tp in dimension 0, which pads when the vocabulary does not divide.
+// A hand-made program: the model softmax(W E[id]) for the next token, written as a compiler would leave it, for any pp
+// (1 or 2) x dp x tp. E is sharded over tp in dimension 0, which pads when the vocabulary does not divide.
 #pragma once
 
 #include "runtime/include/ppcrt.h"

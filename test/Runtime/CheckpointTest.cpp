@@ -36,7 +36,7 @@ protected:
     losses = folder + ".losses";
   }
 
-  // Runs until `steps` with a checkpoint every `every`; the schedule of learning rates is that of 12 steps.
+  // Runs until `steps` with a checkpoint every `every`; the learning rate schedule always has 12 steps.
   int train(const std::string &layout, int steps, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"--synthetic",
                                           "--steps",
@@ -87,7 +87,7 @@ protected:
     return names;
   }
 
-  // Changes a byte of a file in the middle of it, or cuts the file there.
+  // Changes a byte in the middle of a file, or truncates the file there.
   void damage(const std::string &path, bool cut) {
     std::string content = readFile(path);
     ASSERT_FALSE(content.empty()) << path;
@@ -98,7 +98,7 @@ protected:
   std::string folder, losses, errors;
 };
 
-TEST_F(CheckpointTest, GoesOnBitForBit) {
+TEST_F(CheckpointTest, ResumesBitForBit) {
   for (const char *layout : {"1,1,1", "1,2,2", "2,1,2"}) {
     std::vector<std::string> expected = unbroken(layout);
     ASSERT_EQ(train(layout, 8), 0) << errors;
@@ -110,7 +110,7 @@ TEST_F(CheckpointTest, GoesOnBitForBit) {
   }
 }
 
-TEST_F(CheckpointTest, AnotherLayoutGoesOnWithTheSameLosses) {
+TEST_F(CheckpointTest, AnotherLayoutResumesWithTheSameLosses) {
   std::vector<std::string> expected = unbroken("1,1,1");
   const char *layouts[] = {"2,1,3", "1,2,1", "1,1,4", "2,2,1"};
   for (int i = 0; i < 4; ++i) {
@@ -218,7 +218,7 @@ TEST_F(CheckpointTest, EveryRankKnowsTheLastOne) {
   run.wait();
 }
 
-// A run that was killed leaves its lock, which is no reason to stop; one that lives is.
+// The lock of a killed run does not prevent a start; the lock of a live run does.
 TEST_F(CheckpointTest, OneRunAtATime) {
   ProgramRun first(
       "1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder, "--checkpoint-every", "4"});
@@ -240,8 +240,8 @@ TEST_F(CheckpointTest, OneRunAtATime) {
   EXPECT_FALSE(fs::exists(folder + "/run.lock"));
 }
 
-// Each case goes on from a checkpoint of --seed 3 over a text.
-TEST_F(CheckpointTest, WhatItIsOfIsComparedAndSaid) {
+// Each case resumes from a checkpoint of --seed 3 over a text.
+TEST_F(CheckpointTest, DifferencesToTheRunAreReported) {
   std::string text = folder + ".text", other = folder + ".other", moved = folder + ".moved";
   std::string content;
   for (int i = 0; i < 100; ++i)
@@ -286,12 +286,12 @@ TEST_F(CheckpointTest, WhatItIsOfIsComparedAndSaid) {
     EXPECT_NE(errors.find("warning: --resume-anyway ignores that "), std::string::npos) << errors;
   }
   ASSERT_EQ(run({"--data", text, "--resume"}), 0) << errors;
-  EXPECT_EQ(errors, "") << "the same run says nothing";
+  EXPECT_EQ(errors, "") << "the same run prints nothing";
 }
 
-// What programs wrote before checkpoints said what they are of.
-TEST_F(CheckpointTest, AJumpOfTheLearningRateIsSaid) {
-  // What is said of the rate.
+// Checkpoints that were written before they held the facts of their run.
+TEST_F(CheckpointTest, AJumpOfTheLearningRateIsReported) {
+  // Warnings about the learning rate.
   auto run = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"--synthetic", "--resume", "--checkpoint-dir", folder};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -302,14 +302,14 @@ TEST_F(CheckpointTest, AJumpOfTheLearningRateIsSaid) {
   };
   EXPECT_EQ(run({"--steps", "6", "--lr", "1e-3", "--min-lr", "1e-4", "--warmup", "0"}), "");
   EXPECT_EQ(run({"--steps", "6"}), "") << "nothing is left to do";
-  // Half a cosine over 12 steps is there in step 7.
+  // Step 7 has the rate of half a cosine over 12 steps.
   EXPECT_EQ(run({"--steps", "12", "--quiet"}),
             "warning: the learning rate is 0.0004335 in step 7, after 0.0001 in step 6: its schedule is now that of "
             "--steps 12 --lr 0.001 --min-lr 0.0001 --warmup 0; --lr 0.0001 --min-lr 0.0001 goes on without a jump\n");
   EXPECT_EQ(run({"--steps", "14", "--lr", "1e-4", "--min-lr", "1e-4"}), "");
 }
 
-TEST_F(CheckpointTest, OneOfTheOldFormatIsGoneOnFromWithAWarning) {
+TEST_F(CheckpointTest, TheOldFormatResumesWithAWarning) {
   std::vector<std::string> expected = unbroken("1,1,2");
   ASSERT_EQ(train("1,1,2", 8), 0) << errors;
   std::string path = folder + "/step-00000008/checkpoint.json";

@@ -1,4 +1,4 @@
-// Collectives against direct computation, bit for bit: random kinds, types, sizes, places, groups and delays.
+// Collectives against direct computation, bit for bit: random kinds, types, sizes, offsets, groups and delays.
 #include "runtime/host/Reduce.h"
 #include "test/Runtime/Ranks.h"
 
@@ -124,7 +124,7 @@ public:
     request = transport.start({call.kind, call.group, in, out, call.count, call.type, call.reduction, shift()});
   }
 
-  // When it has ended: an empty string, or what is wrong.
+  // After completion: an empty string, or the difference.
   std::string check() const {
     std::vector<std::byte> expected = this->expected();
     for (size_t i = 0; i < expected.size(); ++i)
@@ -174,7 +174,7 @@ private:
   std::byte *out;
 };
 
-// Groups of n ranks: everybody, pairs of neighbours, and everybody in reverse order.
+// Groups of n ranks: all ranks, pairs of neighbours, and all ranks in reverse order.
 LocalWorldShape worldOf(int n, int64_t arenaBytes) {
   LocalWorldShape shape;
   shape.arenaBytes.assign(n, arenaBytes);
@@ -188,8 +188,8 @@ LocalWorldShape worldOf(int n, int64_t arenaBytes) {
   return shape;
 }
 
-// Does the calls, up to `together` of them at the same time, each in a part of the arena; they are waited for, or
-// tested until they have ended, in an order of this rank's own.
+// Makes the calls, up to `together` of them at the same time, each in a part of the arena; they are waited for, or
+// tested until they have completed, in a random order of this rank.
 std::string runCalls(const LocalWorldShape &shape, Transport &transport, std::byte *arena,
                      const std::vector<Call> &calls, size_t together = 1) {
   std::mt19937_64 random(calls.front().salt * 97 + transport.rank());
@@ -246,7 +246,7 @@ TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
 }
 
 // Members that wait in different orders, for results that other calls are mixed with.
-TEST_P(CollectiveTest, CallsAreUnderWayTogether) {
+TEST_P(CollectiveTest, CallsAreInFlightTogether) {
   constexpr size_t together = 8;
   std::vector<Call> calls = randomCalls(GetParam().ranks, 150);
   LocalWorldShape shape = worldOf(GetParam().ranks, together * (16 << 20));

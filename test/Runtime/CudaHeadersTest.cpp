@@ -1,5 +1,5 @@
-// What the runtime declares of NVIDIA's libraries against their headers, where these are installed: shapes of
-// functions, numbers, sizes. Nothing is linked.
+// The runtime's declarations of NVIDIA's libraries against their headers, where these are installed: function types,
+// constants, sizes. Nothing is linked.
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/Nccl.h"
@@ -49,7 +49,7 @@ PPC_CUDA_BLAS_FUNCTIONS(ENTRY)
 PPC_CUDA_NCCL_FUNCTIONS(ENTRY)
 #undef ENTRY
 
-TEST(CudaHeadersTest, NumbersAreThoseOfTheDriver) {
+TEST(CudaHeadersTest, NumbersMatchTheDriver) {
   EXPECT_EQ(int(success), int(CUDA_SUCCESS));
   EXPECT_EQ(int(outOfMemory), int(CUDA_ERROR_OUT_OF_MEMORY));
   EXPECT_EQ(int(noDevice), int(CUDA_ERROR_NO_DEVICE));
@@ -70,7 +70,7 @@ TEST(CudaHeadersTest, NumbersAreThoseOfTheDriver) {
   EXPECT_EQ(1, int(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 }
 
-TEST(CudaHeadersTest, NumbersAreThoseOfCublasLt) {
+TEST(CudaHeadersTest, NumbersMatchCublasLt) {
   EXPECT_EQ(typeF32, int(CUDA_R_32F));
   EXPECT_EQ(typeF64, int(CUDA_R_64F));
   EXPECT_EQ(typeBf16, int(CUDA_R_16BF));
@@ -102,7 +102,7 @@ TEST(CudaHeadersTest, NumbersAreThoseOfCublasLt) {
   EXPECT_EQ(offsetof(MatmulProposal, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
 }
 
-TEST(CudaHeadersTest, NumbersAreThoseOfNccl) {
+TEST(CudaHeadersTest, NumbersMatchNccl) {
   EXPECT_EQ(Nccl::numberOf(DataType::F32), int(ncclFloat32));
   EXPECT_EQ(Nccl::numberOf(DataType::F64), int(ncclFloat64));
   EXPECT_EQ(Nccl::numberOf(DataType::I32), int(ncclInt32));

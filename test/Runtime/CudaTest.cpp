@@ -1,5 +1,5 @@
-// Programs for GPUs on the stand-ins of test/CudaStandIn: what the runtime asks of a driver, and what becomes of
-// mistakes. Each test uses the driver in a process of its own.
+// Programs for GPUs on the fake libraries of test/CudaStandIn: the runtime's driver calls, and errors. Each test uses
+// the driver in a process of its own.
 #include "runtime/core/Error.h"
 #include "runtime/core/JsonValue.h"
 #include "runtime/cuda/CudaRank.h"
@@ -48,7 +48,7 @@ struct Mistake {
   const char *pointer, *value, *error;
 };
 
-TEST(DeviceCodeTest, MistakesNameTheKey) {
+TEST(DeviceCodeTest, ErrorsNameTheKey) {
   const Mistake mistakes[] = {
       {"/kernels/0/threads", "2000", "code: kernels[0].threads: expected an integer from 1 to 1024, found 2000"},
       {"/kernels/0/chips/0/threads", "0",
@@ -147,9 +147,9 @@ TEST(KernelsTest, ChoosesTheImageThatFitsBest) {
   EXPECT_EQ(chosen(120), "sm_89, sm_80, ");
 }
 
-// ---- Products ----
+// ---- GEMMs ----
 
-// A product with loops over dense tensors, whose dimensions lie in any order.
+// A GEMM with loops over dense tensors, whose dimensions are in any memory order.
 struct DrawnProduct {
   std::vector<int64_t> descriptor;
   int64_t sizes[3]; // elements of A, B, C
@@ -161,7 +161,7 @@ struct DrawnProduct {
     const int64_t *type = types[draw(0, 3)];
     int64_t loops = draw(0, 3);
     std::vector<int64_t> extents = {draw(1, 7), draw(1, 7), draw(1, 7)}; // m, n, k, loops
-    std::vector<std::vector<int64_t>> strides(3);                        // [operand][dimension], 0 where it has none
+    std::vector<std::vector<int64_t>> strides(3);                        // 0 for dimensions that the operand lacks
     std::vector<std::vector<size_t>> dims = {{0, 2}, {2, 1}, {0, 1}};
     for (int64_t loop = 0; loop < loops; ++loop) {
       extents.push_back(draw(1, 3));
@@ -228,14 +228,14 @@ void compareProduct(CudaDevice &device, std::mt19937_64 &random, int &compared) 
     std::string text;
     for (int64_t number : at)
       text += std::to_string(number) + " ";
-    throw InputError("another result of the product " + text);
+    throw InputError("another result of the GEMM " + text);
   }
   for (Address address : addresses)
     device.free(address);
   ++compared;
 }
 
-TEST(ProductsTest, EqualThoseOfTheHost) {
+TEST(ProductsTest, MatchTheCpuBackend) {
   uint64_t seed = testSeed();
   EXPECT_EQ(onStandIn([&] {
               std::mt19937_64 random(seed);
@@ -245,12 +245,12 @@ TEST(ProductsTest, EqualThoseOfTheHost) {
               for (int turn = 0; turn < 400; ++turn)
                 compareProduct(device, random, compared);
               if (compared < 300)
-                throw InputError(format("only %d products were compared", compared));
+                throw InputError(format("only %d GEMMs were compared", compared));
             }),
             "");
 }
 
-TEST(ProductPlanTest, SaysWhatCannotBeSaid) {
+TEST(ProductPlanTest, NamesProblemsThatCublasLtCannotExpress) {
   auto errorOf = [](std::vector<int64_t> descriptor) -> std::string {
     try {
       planProduct(descriptor);
@@ -270,7 +270,7 @@ TEST(ProductPlanTest, SaysWhatCannotBeSaid) {
 
 // ---- A program of two kernels ----
 
-// add: a[i] += b[i] + coordinate for the 32 threads; wild: writes far behind a.
+// add: a[i] += b[i] + coordinate for the 32 threads; wild: writes far past the end of a.
 constexpr const char *ptx = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -298,7 +298,7 @@ constexpr const char *ptx = R"(.version 8.0
 }
 )";
 
-// One routine, whose body is `operations`, on one buffer of 32 numbers and another one.
+// One routine of `operations`, on one buffer of 32 numbers and another one.
 json smallManifest(const json &operations) {
   json buffer = {{"role", "saved"}, {"type", "f32"}, {"shape", {32}}, {"offset", 0}, {"slots", 1}, {"stride", 128}};
   json other = buffer;
@@ -334,8 +334,7 @@ json smallManifest(const json &operations) {
           {"devices", {device}}};
 }
 
-// What rank `number` of two finds wrong after it has run a body of these operations once, by `look` at what it then has
-// in the buffer.
+// Error of rank `number` of two after it has run these operations once; `look` checks the resulting buffer.
 using Look = std::function<std::string(const std::vector<float> &values, int rank)>;
 void runRank(LocalWorld &world, int number, const char *operations, bool shares, bool graphs, const Look &look) {
   std::string text = smallManifest(json::parse(operations)).dump();
@@ -357,7 +356,7 @@ void runRank(LocalWorld &world, int number, const char *operations, bool shares,
     throw InputError(problem);
 }
 
-// What is wrong in the first of two ranks, or that something is in the second, each in a process of its own.
+// Error of the first of two ranks, or that the second has one, each in a process of its own.
 std::string runSmall(const char *operations, bool shares, bool graphs, const Look &look,
                      const char *ofSecond = nullptr) {
   std::string text = smallManifest(json::parse(operations)).dump();

@@ -74,7 +74,7 @@ TEST(TokenDataTest, UnigramEntropyInNats) {
   EXPECT_NEAR(TokenData(request(path, 4)).unigramEntropy(), 1.75 * std::log(2), 1e-12);
 }
 
-TEST(TokenDataTest, ReadsWhatCannotBeMapped) {
+TEST(TokenDataTest, ReadsFilesThatCannotBeMapped) {
   std::string path = temporaryPath("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] { writeFile(path, std::string(100000, 'x')); });
@@ -92,7 +92,7 @@ TEST(TokenDataTest, ShortestPossibleText) {
   EXPECT_EQ(tokens[4], '5');
 }
 
-// The same ids as files of each kind: all give the same samples.
+// Files of each kind with equal ids: all give the same samples.
 TEST(TokenDataTest, EveryFormatHoldsTheSameTokens) {
   std::mt19937_64 random(testSeed());
   constexpr int64_t vocabulary = 50257, length = 16;
@@ -190,7 +190,7 @@ TEST(TokenDataTest, FilesThatCannotBeUsedAreNamed) {
 }
 
 // Each is 300 bytes and more, so that it would be long enough to train on.
-TEST(TokenDataTest, WhatIsNoTextIsNamed) {
+TEST(TokenDataTest, FilesThatAreNotTextAreNamed) {
   using namespace std::string_literals;
   std::string prose = "It was the best of times, it was the worst of times.\n", rest;
   while (rest.size() < 300)
@@ -244,7 +244,7 @@ TEST(TokenDataTest, WhatIsNoTextIsNamed) {
       {"z.parquet", rest, "is a file of records by its name", false},
       {"z.npy", rest, "is a file of arrays by its name", false},
   };
-  auto entry = [&](const std::string &name) { // of a zip archive
+  auto entry = [&](const std::string &name) { // entry of a zip archive
     return "PK\x03\x04" + std::string(22, '\0') + bytesOf(uint16_t(name.size())) + "\0\0"s + name + rest;
   };
   auto record = [&](const std::string &text) { return bytesOf(uint64_t(text.size())) + "abcd" + text + "abcd"; };
@@ -388,7 +388,7 @@ TEST(TokenDataTest, TokensBeyondTheCheckedPartEndTheRunWhereTheyAreRead) {
   EXPECT_EXIT(data.read(90, 0, 11, tokens), ::testing::ExitedWithCode(1), "token 300, number 900 of the file");
 }
 
-// Every index, changed or cut at random, gives data or an error: no crash, no reading beyond.
+// Every index, changed or truncated at random, gives data or an error: no crash, no out-of-bounds read.
 TEST(TokenDataTest, MutatedIndexesGiveErrorsOrData) {
   std::mt19937_64 random(testSeed());
   std::vector<uint16_t> ids(90, 7);
@@ -402,7 +402,7 @@ TEST(TokenDataTest, MutatedIndexesGiveErrorsOrData) {
       text[random() % text.size()] = char(random() % 4 == 0 ? 255 : random());
     if (random() % 4 == 0)
       text.resize(random() % (text.size() + 1));
-    std::vector<char> exact(text.begin(), text.end()); // so that a sanitizer sees what is read beyond
+    std::vector<char> exact(text.begin(), text.end()); // so that a sanitizer sees reads past the end
     try {
       TokenIndex index = parseTokenIndex({exact.data(), exact.size()}, 180, "index");
       EXPECT_EQ(index.tokens * tokenTypeBytes[int(index.type)], 180);
@@ -440,7 +440,7 @@ TEST(SampleOrderTest, ShuffledEpochsHoldEveryWindowOnce) {
   }
 }
 
-// Where window 0 lands over many epochs is as even as chance: chi-squared over 16 places, 15 degrees of freedom.
+// The position of window 0 over many epochs is uniform: chi-squared over 16 positions, 15 degrees of freedom.
 TEST(SampleOrderTest, ShuffleIsEven) {
   constexpr int64_t windows = 160, epochs = 8000;
   SampleOrder order(OrderKind::Shuffle, windows * 4 + 1, 4, 5);

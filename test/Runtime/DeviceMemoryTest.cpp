@@ -1,4 +1,4 @@
-// What the runtime does with a device's memory besides computing there goes through copies.
+// Uses of device memory by the runtime itself, outside of kernels, go through copies.
 #include "runtime/core/CheckpointWriter.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/PlanExecutor.h"

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double rate = 1e6, latency = 0.01, rounding = 1e-6; // bytes per second; seconds
 
-// Where no other process takes part, time goes by when the test says so.
+// If no other process takes part, the test advances the clock.
 double moment = 0;
 double clockOfTest() { return moment; }
 
@@ -54,7 +54,7 @@ TEST_F(EmulatedLinksTest, OneTransferTakesLatencyAndBytes) {
   EXPECT_NEAR(alone, 0.05 + 3 * latency, rounding);
   double throughTheSlowest = deliveries(layout, {{slow, {50e3, 1}}})[0];
   EXPECT_NEAR(throughTheSlowest, 0.1 + latency, rounding);
-  EXPECT_EQ(deliveries(layout, {{fast, {0, 1}}})[0], 0) << "what moves nothing takes no time";
+  EXPECT_EQ(deliveries(layout, {{fast, {0, 1}}})[0], 0) << "an empty transfer takes no time";
 }
 
 // k transfers through one port: until the i-th smallest is done, k - i + 1 share it.
@@ -82,7 +82,7 @@ TEST_F(EmulatedLinksTest, TransfersShareTheirPort) {
 }
 
 // Who tells the links late when a transfer began loses nothing: alone it ends when it would have, even if that is past.
-TEST_F(EmulatedLinksTest, WhatIsToldLateEndsInTime) {
+TEST_F(EmulatedLinksTest, TransfersToldLateEndInTime) {
   LinkLayout layout{{rate}, {}, {}};
   LinkLayout::Route route{{{0, 1}}, latency};
   for (double late : {0.005, 0.03, 0.2}) {
@@ -149,7 +149,7 @@ std::string written(const char *name, const std::string &text) {
 const char emulatedLinks[] =
     R"({"links": [{"name": "net", "axes": ["pp", "dp", "tp"], "bytes_per_s": 1e7, "latency_s": 1e-5}])";
 
-TEST(EmulationFileTest, MistakesNameFileAndKey) {
+TEST(EmulationFileTest, ErrorsNameFileAndKey) {
   Manifest manifest = parseManifest(bigramManifest(2, 2, 1));
   struct Mistake {
     std::string text, error;
@@ -214,7 +214,7 @@ TEST(EmulationRunTest, DurationsAreWrittenAndTaken) {
     EXPECT_NE(again.err().find("bodies were late"), std::string::npos) << again.err();
 }
 
-TEST(EmulationRunTest, WhatCannotBeEmulatedIsRefused) {
+TEST(EmulationRunTest, RunsThatCannotBeEmulatedAreRefused) {
   std::string file = written("emulation.json", std::string(emulatedLinks) + "}");
   auto refusal = [&](std::vector<std::string> options) {
     options.insert(options.begin(), {"--synthetic", "--quiet"});

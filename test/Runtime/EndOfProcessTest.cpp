@@ -1,4 +1,4 @@
-// What other threads do while one ends the process.
+// Other threads while one thread ends the process.
 #include "runtime/core/Error.h"
 #include "runtime/host/MpiCalls.h"
 
@@ -48,7 +48,7 @@ TEST(EndOfProcessTest, AReasonOnTheWayOutEndsItAtOnce) {
   EXPECT_EXIT(endAgainMeanwhile(), ::testing::ExitedWithCode(1), "");
 }
 
-TEST(EndOfProcessTest, OnlyTheOneWhoEndsCallsMpi) {
+TEST(EndOfProcessTest, OnlyTheEndingThreadCallsMpi) {
   struct Shared { // never destroyed, as the other threads go on
     MpiCalls calls;
     std::atomic<int> entered{0};
@@ -74,7 +74,7 @@ TEST(EndOfProcessTest, OnlyTheOneWhoEndsCallsMpi) {
   EXPECT_EQ(shared->entered, before);
 }
 
-TEST(EndOfProcessTest, WhoIsInMpiMayEndIt) {
+TEST(EndOfProcessTest, AThreadInMpiMayEndIt) {
   MpiCalls calls;
   std::lock_guard<MpiCalls> lock(calls);
   auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Products with epilogues on the stand-in of cuBLASLt, against their definition.
+// GEMMs with epilogues on the fake cuBLASLt, against their definition.
 #include "runtime/cuda/Products.h"
 #include "test/Runtime/OnStandIn.h"
 
@@ -66,7 +66,7 @@ public:
         else if (epilogue.hasAt)
           stored *= (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5;
         check("result", stored, valueOf(result, out, i * n + j));
-        check("matrix beside it", epilogue.hasSum ? sum : x, valueOf(sums, out, i * n + j));
+        check("auxiliary matrix", epilogue.hasSum ? sum : x, valueOf(sums, out, i * n + j));
       }
     for (Address address : at)
       device.free(address);
@@ -138,7 +138,7 @@ private:
   std::vector<std::vector<std::byte>> buffers;
 };
 
-TEST(ProductsTest, EpiloguesAreThoseOfTheDefinition) {
+TEST(ProductsTest, EpiloguesMatchTheDefinition) {
   uint64_t seed = testSeed();
   EXPECT_EQ(onStandIn([&] {
               std::mt19937_64 random(seed);
@@ -172,12 +172,12 @@ TEST(ProductsTest, WrongEpiloguesAreNoticed) {
               }
               for (int i = 0; i < 3; ++i)
                 if (made[i] < 40 || noticed[i] < made[i])
-                  throw InputError(format("of mistake %d %d are made and %d noticed", i, made[i], noticed[i]));
+                  throw InputError(format("of fault %d %d are made and %d detected", i, made[i], noticed[i]));
             }),
             "");
 }
 
-// What cuBLASLt asks of an epilogue is asked for before the first step.
+// cuBLASLt's requirements of an epilogue are checked before the first step.
 TEST(ProductsTest, EpiloguesThatTheLibraryLacksAreRefused) {
   auto errorOf = [](std::vector<int64_t> descriptor, const Epilogue &epilogue) {
     return onStandIn([&] {

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// Rank 1 of 2 with nobody else: messages arrive at once, as zeros, and leave when somebody waits.
+// Rank 1 of 2 without the other: messages arrive at once, as zeros, and are sent when an action waits.
 class RecordingTransport final : public Transport {
 public:
   int rank() const override { return 1; }
@@ -113,8 +113,8 @@ TEST_F(ExecutorTest, OtherSlotsAreUsedAtOnce) {
   EXPECT_EQ(log(sequentialManifest(2)), step + step);
 }
 
-// A stream does one thing after the other: with its second send the first has ended.
-TEST_F(ExecutorTest, WhatComesAfterASendComesAfterThoseBeforeItOnItsStream) {
+// Actions of a stream run one after the other: with its second send the first has completed.
+TEST_F(ExecutorTest, ActionsAfterASendFollowAllEarlierSendsOfItsStream) {
   json manifest = sequentialManifest(2);
   manifest["devices"][1]["step"].back().push_back(1);
   std::string step = "receive 0 from 0; receive 1 from 0; forward 0; backward 0; send 0 to 0; "
@@ -150,7 +150,7 @@ TEST_F(ExecutorTest, AnEvaluationDoesItsOwnActions) {
   EXPECT_EQ(log(manifest, true), messages + messages);
 }
 
-// What ppcrt_main says about a program that cannot run.
+// Error of ppcrt_main for a program that cannot run.
 std::string refusalOf(ppcrt_program program) {
   char name[] = "train", flag[] = "--synthetic", *arguments[] = {name, flag};
   ::testing::internal::CaptureStderr();
@@ -158,7 +158,7 @@ std::string refusalOf(ppcrt_program program) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(ProgramTest, RefusalsNameWhatIsWrong) {
+TEST(ProgramTest, RefusalsNameTheFault) {
   ppcrt_program program = bigramProgram("1,1,1");
   ppcrt_program old = program, empty = program, huge = program;
   for (uint32_t version : {1, 9}) {

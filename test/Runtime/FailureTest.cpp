@@ -58,7 +58,7 @@ TEST(FailureTest, ARunEndsWhereTheEndsOfChildrenAreIgnored) {
   EXPECT_EQ(run.wait(), 0) << run.err();
 }
 
-TEST(FailureTest, DataThatIsCutWhileItIsReadIsNamed) {
+TEST(FailureTest, DataTruncatedWhileItIsReadIsNamed) {
   std::string path = temporaryPath("cut");
   writeFile(path, std::string(1 << 20, 'x'));
   ProgramRun run("1,2,1", {"--data", path, "--steps", "100000000", "--print-every", "1000000000"});
@@ -113,7 +113,7 @@ TEST(FailureTest, ALogOnAFullDiskEndsWithAWholeLine) {
   EXPECT_GT(text.size(), 980u);
 }
 
-TEST(FailureTest, ALogIntoAPipeThatNobodyReadsAnyMore) {
+TEST(FailureTest, ALogIntoAPipeWithoutReader) {
   std::string pipe = temporaryPath("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   ProgramRun alone("1,1,1", {"--synthetic", "--steps", "3", "--quiet", "--log", pipe});

@@ -112,7 +112,7 @@ TEST_P(FolderLockTest, AForkedRankHoldsIt) {
   EXPECT_EQ(refusal(), "");
 }
 
-// What a run on another machine, to which locks do not reach, leaves or goes on writing.
+// The lock file of a run on another machine, to which locks do not reach, whether that run is dead or still writes.
 TEST_P(FolderLockTest, AnOwnerOnAnotherMachineIsWatched) {
   nlohmann::json owner = {{"id", 77},     {"host", "elsewhere"}, {"machine", machineIdentity() ^ 1},
                           {"process", 1}, {"started", "then"},   {"count", 5}};
@@ -187,15 +187,15 @@ TEST_P(FolderLockTest, NoFileIsWrittenThroughALink) {
   }
 }
 
-TEST_P(FolderLockTest, WhoWasTakenOverNotices) {
+TEST_P(FolderLockTest, ARunThatWasTakenOverNotices) {
   std::unique_ptr<FolderLock> lock = take();
   writeFile(folder + "/run.lock",
             R"({"id": 5, "host": "h", "machine": 1, "process": 2, "started": "now", "count": 0})");
   EXPECT_THROW(lock->check(), InputError);
 }
 
-// Many come at the same time to a folder that a killed run has left: one gets it. Whoever has written its name waits
-// for half a beat, in which the others that saw the same owner have written theirs: here, until all have or were
+// Many runs come at the same time to a folder that a killed run has left: one gets it. Each run that has written its
+// name waits for half a beat, in which the others that saw the same owner write theirs: here, until all have or were
 // refused.
 TEST_P(FolderLockTest, OneOfManyGetsIt) {
   constexpr int racers = 12, pausesOfWatch = 6;

@@ -127,8 +127,8 @@ std::vector<int64_t> mixed(std::vector<int64_t> desc, int64_t result) {
   return desc;
 }
 
-// The same with a and b in bf16, `toOut` and `fromOut` between f32 and C's type. A bf16 result is rounded once: it is
-// off by half of its last place at most, 2^-8 of it, besides what f32 sums lose.
+// Variant with a and b in bf16; `toOut` and `fromOut` convert between f32 and C's type. A bf16 result is rounded once:
+// its error is at most half an ulp, 2^-8 of it, in addition to that of f32 sums.
 template <typename Out, typename ToOut, typename FromOut>
 void checkMixedCases(int64_t result, double tolerance, int count, ToOut toOut, FromOut fromOut) {
   std::mt19937_64 random(testSeed() + 10 + result);
@@ -195,7 +195,7 @@ template <typename T, typename Values> T *as(Values &values) { return reinterpre
 constexpr std::array<int64_t, 3> packedSizes[] = {
     {70, 1040, 300}, {1040, 200, 520}, {150, 1040, 1029}, {1040, 1040, 530}};
 
-// Sizes beyond those of a piece (WidenedProduct.cpp) and of blocks (PackedProduct.cpp) in each dimension, operands in
+// Sizes beyond those of a chunk (WidenedProduct.cpp) and of blocks (PackedProduct.cpp) in each dimension, operands in
 // both orders, C in rows, in columns and with gaps. A sample of elements is compared.
 template <typename Out, typename ToOut, typename FromOut>
 void checkPieces(int64_t result, double tolerance, PieceProduct by, ToOut toOut, FromOut fromOut,
@@ -225,7 +225,7 @@ void checkPieces(int64_t result, double tolerance, PieceProduct by, ToOut toOut,
         written[i * cRow + j * cCol] = true;
     for (size_t at = 0; at < c.size(); ++at)
       if (!written[at])
-        ASSERT_EQ(fromOut(c[at]), fromOut(before[at])) << "a place between rows, way " << way;
+        ASSERT_EQ(fromOut(c[at]), fromOut(before[at])) << "an element between rows, way " << way;
     for (int sample = 0; sample < 300; ++sample) {
       int64_t i = sample < 150 ? int64_t(random() % m) : m - 1 - sample % 8, j = int64_t(random() % n);
       double sum = accumulate ? fromOut(before[i * cRow + j * cCol]) : 0;
@@ -237,11 +237,11 @@ void checkPieces(int64_t result, double tolerance, PieceProduct by, ToOut toOut,
   }
 }
 
-TEST(GemmTest, PiecesOfBf16ToF32) {
+TEST(GemmTest, ChunksOfBf16ToF32) {
   auto same = [](float value) { return value; };
   checkPieces<float>(PPCRT_F32, 0, PieceProduct::OneDnn, same, same);
 }
-TEST(GemmTest, PiecesOfBf16ToBf16) {
+TEST(GemmTest, ChunksOfBf16ToBf16) {
   checkPieces<uint16_t>(PPCRT_BF16, 1.0 / 256, PieceProduct::OneDnn, floatToBf16, bf16ToFloat);
 }
 TEST(GemmTest, PackedBf16ToF32) {
@@ -257,7 +257,7 @@ TEST(GemmTest, PackedBf16ToBf16) {
   for (std::array<int64_t, 3> sizes : packedSizes)
     checkPieces<uint16_t>(PPCRT_BF16, 1.0 / 256, PieceProduct::Packed, floatToBf16, bf16ToFloat, sizes);
 }
-// Sums are the same whatever C's type is, and rounded as floatToBf16() rounds, what is no number also.
+// Sums do not depend on C's type, and are rounded as floatToBf16() rounds, NaN also.
 TEST(GemmTest, PackedBf16RoundsItsSumsOnce) {
   if (!hasPackedProducts())
     GTEST_SKIP() << "no processor for them";
@@ -298,7 +298,7 @@ TEST(GemmTest, LargerSizes) {
     }
 }
 
-// The products of attention with grouped heads on [b,s,k,g,d] and [b,t,k,d], where loops remain after normalization and
+// The matmuls of attention with grouped heads on [b,s,k,g,d] and [b,t,k,d], where loops remain after normalization and
 // one operand repeats over g.
 TEST(GemmTest, AttentionWithGroupedHeads) {
   struct {
@@ -344,7 +344,7 @@ TEST(GemmTest, EmptySumWritesZerosEvenOverNaN) {
 }
 
 TEST(GemmTest, NormalFormFoldsABatchIntoRowsAndHeadsIntoColumns) {
-  // "bsh,kdh->bskd" with b=2, s=3, h=5, k=4, d=7: one 6 x 28 x 5 product.
+  // "bsh,kdh->bskd" with b=2, s=3, h=5, k=4, d=7: one 6 x 28 x 5 GEMM.
   int64_t desc[] = {1, 0, 0, 3, 7, 5, 5, 1, 1, 5, 28, 1, 2, 2, 15, 0, 84, 4, 0, 35, 7};
   GemmProblem problem(desc);
   problem.normalize();

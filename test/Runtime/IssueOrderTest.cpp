@@ -22,7 +22,7 @@ using Key = std::tuple<int64_t, int64_t, int64_t, int64_t>; // from, to, tag, mi
 // A device whose actions have been added in an order that is legal for all of them.
 struct Builder {
   Device device;
-  std::map<std::pair<int, int64_t>, int64_t> runs; // place, by routine and micro-batch
+  std::map<std::pair<int, int64_t>, int64_t> runs; // index, by routine and micro-batch
   std::vector<Action> actions;
 
   int64_t add(Action action, const std::vector<int64_t> &after) {
@@ -40,8 +40,9 @@ struct Builder {
   }
 };
 
-// Each stage runs forward and backward of every micro-batch, in an order of its own; what it receives comes as late as
-// it is used, what it sends as early as it is there, and the lists of two stages may name these the other way round.
+// Each stage runs forward and backward of every micro-batch, in a random order of its own; it receives as late as it
+// uses the data and sends as soon as the data exists, and the lists of two stages may name the messages in opposite
+// orders.
 Manifest randomPipeline(std::mt19937_64 &random, int64_t stages, int64_t microBatches) {
   Manifest manifest;
   manifest.grid = Grid({{"pp", stages}, {"dp", 2}});

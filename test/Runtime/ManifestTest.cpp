@@ -1,4 +1,4 @@
-// Manifest validation: every mistake names its key, says what was found and what is allowed.
+// Manifest validation: every error names its key, the value found and the allowed ones.
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Error.h"
 #include "test/Runtime/BigramProgram.h"
@@ -22,7 +22,7 @@ std::string errorOf(const std::string &text) {
 }
 
 struct Mistake {
-  const char *pointer; // what is changed (JSON pointer) in the manifest of 2 stages x 2 x 2
+  const char *pointer; // change of a key (JSON pointer) in the manifest of 2 stages x 2 x 2
   const char *value;   // its new value; empty: removed
   const char *error;
 };
@@ -172,7 +172,7 @@ std::string actionsOf(const json &manifest) {
   return text;
 }
 
-TEST(ManifestTest, RepetitionsAreWhatTheyStandFor) {
+TEST(ManifestTest, RepetitionsEqualTheirExpansion) {
   json whole = json::parse(test::bigramManifest(2, 1, 1)), shorter = whole;
   json &list = shorter["devices"][0]["step"];
   list = {{{"repeat", 2}, {"step", 1}, {"actions", {list[0], list[1], list[2]}}},
@@ -186,7 +186,7 @@ TEST(ManifestTest, RepetitionsAreWhatTheyStandFor) {
   EXPECT_NE(actionsOf(backwards), actionsOf(whole));
 }
 
-TEST(ManifestTest, MemoryOfTheHostLiesBehindTheArena) {
+TEST(ManifestTest, HostMemoryFollowsTheArena) {
   json manifest = json::parse(test::bigramManifest(2, 2, 2)), &device = manifest["devices"][0];
   json &parameter = device["buffers"][0], staged = parameter; // 66 x 12 numbers
   staged["role"] = "gathered", staged.erase("name"), staged.erase("blocks");
@@ -224,7 +224,7 @@ TEST(ManifestTest, MemoryOfTheHostLiesBehindTheArena) {
             "of the host of 4096 bytes");
 }
 
-TEST(ManifestTest, PlacesSayWhichSlotsMicroBatchesHave) {
+TEST(ManifestTest, PlacesListTheSlotsOfMicroBatches) {
   json manifest = json::parse(test::bigramManifest(2, 2, 2)), &device = manifest["devices"][0];
   json &h = device["buffers"][4], &gh = device["buffers"][5];
   device["places"] = {{1, 0}, {0, 1}};
@@ -257,7 +257,7 @@ const Mistake placeMistakes[] = {
      "manifest: devices[0].step[7]: micro-batch 0 uses a slot that micro-batch 1 has used since (2 slots)"},
 };
 
-TEST(ManifestTest, MistakesOfPlacesNameTheirKey) {
+TEST(ManifestTest, ErrorsInSlotListsNameTheirKey) {
   json original = json::parse(test::bigramManifest(2, 2, 2));
   original["devices"][0]["places"] = {{1, 0}, {0, 1}};
   original["devices"][0]["buffers"][4]["places"] = 0;
@@ -269,7 +269,7 @@ TEST(ManifestTest, MistakesOfPlacesNameTheirKey) {
   }
 }
 
-TEST(ManifestTest, MistakesNameTheirKey) {
+TEST(ManifestTest, ErrorsNameTheirKey) {
   for (const Mistake &mistake : mistakes) {
     json manifest = json::parse(test::bigramManifest(2, 2, 2));
     json::json_pointer pointer(mistake.pointer);
@@ -283,7 +283,7 @@ TEST(ManifestTest, MistakesNameTheirKey) {
   }
 }
 
-// Of a collective of device 0 that sums the gradient of E over dp, in an action after the last backward.
+// Faults in a collective of device 0 that sums the gradient of E over dp, in an action after the last backward.
 const Mistake collectiveMistakes[] = {
     {"/kind", "\"permute\"",
      "manifest: devices[0].collectives[0].kind: unknown value \"permute\"; known: all_reduce, all_gather, "
@@ -309,7 +309,7 @@ const Mistake collectiveMistakes[] = {
      "the group, too"},
 };
 
-TEST(ManifestTest, MistakesOfCollectivesNameTheirKey) {
+TEST(ManifestTest, ErrorsInCollectivesNameTheirKey) {
   json original = json::parse(test::bigramManifest(2, 2, 2));
   json &device = original["devices"][0];
   device["collectives"] = {
@@ -330,7 +330,7 @@ TEST(ManifestTest, MistakesOfCollectivesNameTheirKey) {
   EXPECT_EQ(errorOf(manifest.dump()), "manifest: devices[0].step[10][3]: expected an integer from -1 to -1, found 0");
 }
 
-TEST(ManifestTest, BrokenJsonNamesThePlace) {
+TEST(ManifestTest, BrokenJsonNamesThePosition) {
   EXPECT_EQ(errorOf("{\"format\": 1,"), "manifest:1:14: key \"format\": not valid JSON: the text ends here");
   EXPECT_EQ(errorOf(""), "manifest:1:1: not valid JSON: there is no text");
   EXPECT_EQ(errorOf("[]"), "manifest: top level: expected an object, found []");

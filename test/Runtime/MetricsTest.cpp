@@ -1,4 +1,4 @@
-// What is printed of steps.
+// Lines printed for steps.
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Clock.h"
 #include "runtime/core/ProgressLine.h"
@@ -37,7 +37,7 @@ TEST(Metrics, SaysSomethingEverySixSeconds) {
   EXPECT_EQ(printedLines(1000, 0.001, 0), 1u); // the first of what fits into a second
   EXPECT_EQ(printedLines(100, 2, 0), 34u);     // each third step, after the first
   EXPECT_EQ(printedLines(10, 60, 0), 10u);
-  EXPECT_EQ(printedLines(100, 0.001, 0, 2), 34u); // also where steps are short, and what lies between is long
+  EXPECT_EQ(printedLines(100, 0.001, 0, 2), 34u); // also if steps are short and the time between them is long
 }
 
 TEST(Metrics, KeepsToStepsThatAreAskedFor) { EXPECT_EQ(printedLines(100, 60, 50), 3u); }
@@ -63,7 +63,7 @@ TEST(ProgressLineTest, MovesWhileSomethingTakesLong) {
     line.tick(start + 7);
     line.begin("evaluation after step 1", start + 8);
     line.show("[#...] 1/9", start + 8);
-    line.show("[##..] 2/9", start + 8.05); // too soon to be drawn
+    line.show("[##..] 2/9", start + 8.05); // too soon to be printed
     line.tick(start + 68);
     line.remove();
     line.tick(start + 70);

@@ -101,7 +101,7 @@ TEST_F(MpiLaunchTest, RanksOfDifferentProgramsAreRefused) {
   EXPECT_EQ(linesWith(run.err(), "error: "), 1) << run.err();
 }
 
-TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
+TEST_F(MpiLaunchTest, ErrorsOfAllRanksArePrintedOnce) {
   std::string folder = temporaryPath("no/such");
   struct Case {
     std::vector<std::string> arguments;
@@ -122,8 +122,8 @@ TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
   }
 }
 
-// A run that stops in the middle goes on from its checkpoint to the losses of an unbroken run, whoever started its
-// ranks.
+// A run that stops in the middle resumes from its checkpoint with the losses of an unbroken run, whichever launcher
+// started its ranks.
 TEST_F(MpiLaunchTest, CheckpointsAreCarriedOnByEitherTransport) {
   auto arguments = [](const std::string &name, const std::string &steps) {
     std::string base = temporaryPath(name); // a constant learning rate, which does not depend on the number of steps

@@ -1,4 +1,4 @@
-// What tests of programs for GPUs share: the stand-ins in the place of NVIDIA's libraries, and numbers to compute with.
+// Base of tests of programs for GPUs: the fake NVIDIA libraries, and numbers to compute with.
 #pragma once
 
 #include "runtime/core/Error.h"
@@ -24,7 +24,7 @@ inline std::string onStandIn(const std::function<void()> &body) {
   });
 }
 
-// Small integers: every product and sum is exact, but for the one rounding of bf16.
+// Small integers: all arithmetic is exact, except for the one rounding of bf16.
 inline std::vector<std::byte> drawn(int64_t elements, int64_t type, std::mt19937_64 &random) {
   std::vector<std::byte> bytes(size_t(elements * info(DataType(type)).bytes));
   for (int64_t i = 0; i < elements; ++i) {

@@ -1,4 +1,4 @@
-// The part of Open MPI's binary interface that the runtime states itself, against mpi.h. Built where that is found.
+// The part of Open MPI's binary interface that the runtime declares itself, against mpi.h. Built if mpi.h is found.
 #include "runtime/host/OpenMpi.h"
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ static_assert(sizeof(OpenMpi::Handle) == sizeof(MPI_Request) && std::is_pointer_
 
 #include <gtest/gtest.h>
 
-TEST(OpenMpiTest, SentinelsAreThoseOfTheHeader) {
+TEST(OpenMpiTest, SentinelsMatchTheHeader) {
   EXPECT_EQ(OpenMpi::inPlace(), MPI_IN_PLACE);
   EXPECT_EQ(OpenMpi::ignoreStatus, static_cast<void *>(MPI_STATUS_IGNORE));
   EXPECT_EQ(OpenMpi::ignoreStatus, static_cast<void *>(MPI_STATUSES_IGNORE));

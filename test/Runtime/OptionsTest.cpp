@@ -25,7 +25,7 @@ std::map<std::string, char> numericOptions() {
   return found;
 }
 
-// What the option says of the value, or nothing.
+// The option's error for the value, or "".
 std::string refusal(const std::string &option, const std::string &value) {
   std::string joined = option + "=" + value, program = "train", version = "--version";
   char *arguments[] = {program.data(), joined.data(), version.data()};

@@ -71,7 +71,7 @@ TEST_P(PointToPointTest, SendDoesNotWait) {
     for (int64_t i = 0; i < count; ++i)
       sent[i] = int32_t(i * 31 + rank);
     int64_t request = transport.startSend((rank + 1) % n, {0, 0}, sent, count * int64_t(sizeof(int32_t)));
-    transport.barrier(Transport::everyRank); // reached although nobody has received
+    transport.barrier(Transport::everyRank); // reached although no rank has received
     transport.receive(source, {0, 0}, received, count * int64_t(sizeof(int32_t)));
     transport.wait(request);
     for (int64_t i = 0; i < count; ++i)

@@ -119,7 +119,7 @@ bool ProgramRun::waitFor(const std::function<bool()> &hasSaid) const {
   eventually([&] {
     siginfo_t end{};
     bool hasEnded = waitid(P_PID, id_t(child), &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid == child;
-    said = hasSaid(); // what it said before its end counts
+    said = hasSaid(); // output before its end counts
     return said || hasEnded;
   });
   return said;

@@ -47,7 +47,7 @@ private:
   bool running = true;
 };
 
-// True when none of them runs; one that nobody has collected yet does not run.
+// True when none of them runs; a zombie does not run.
 bool gone(const std::vector<pid_t> &processes);
 
 // A file in a fresh folder of the test that runs, which lives as long as the process.

@@ -52,7 +52,7 @@ TEST(RandomTest, SeedAndNameMatter) {
   EXPECT_NE(RandomStream(0, "a").word(0), RandomStream(0, "a").word(1));
 }
 
-// Random shapes and cuts: every rank's block holds the logical values, its padding zeros, and the blocks cover the
+// Random shapes and shardings: every rank's block holds the logical values, its padding zeros, and the blocks cover the
 // tensor.
 TEST(InitializationTest, DoesNotDependOnTheLayout) {
   std::mt19937_64 random(testSeed());

@@ -1,5 +1,5 @@
 // Ranks that are started with other options, files, variables or folders than the others: every difference is named
-// before the first step. The options are those of the table, the files those of runInputs().
+// before the first step. The options come from the option table, the files from runInputs().
 #include "runtime/core/FileDigest.h"
 #include "runtime/core/Options.h"
 #include "runtime/core/RunInputs.h"
@@ -24,7 +24,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What one of two ranks is started with.
+// Start of one of two ranks.
 struct Start {
   Words before, environment, arguments;
 };
@@ -89,7 +89,7 @@ void expectRefused(const RanksEnd &outcome) {
   EXPECT_EQ(outcome.out, "") << "nothing begins";
   size_t error = outcome.errors.find("error: the ranks were not started alike");
   EXPECT_EQ(error, 0u) << outcome.errors;
-  EXPECT_EQ(outcome.errors.find("error: ", error + 1), std::string::npos) << "it is said once: " << outcome.errors;
+  EXPECT_EQ(outcome.errors.find("error: ", error + 1), std::string::npos) << "it is printed once: " << outcome.errors;
 }
 
 // A value of an option that no other test of it gives, by its placeholder.
@@ -155,7 +155,7 @@ TEST_P(RankAgreementTest, EveryOptionIsCompared) {
   }
 }
 
-TEST_P(RankAgreementTest, WhatIsAnsweredWithoutRanksIsCompared) {
+TEST_P(RankAgreementTest, AnswersWithoutRanksAreCompared) {
   Start starts[2];
   for (Start &start : starts)
     start.arguments = {"--synthetic", "--steps", "2"};
@@ -169,9 +169,9 @@ TEST_P(RankAgreementTest, WhatIsAnsweredWithoutRanksIsCompared) {
         << outcome.errors;
   starts[0].arguments = starts[1].arguments = {"--version"};
   outcome = run(starts, "2,2,2");
-  EXPECT_EQ(outcome.statuses.front(), 0) << "the number of ranks is no matter: " << outcome.errors;
+  EXPECT_EQ(outcome.statuses.front(), 0) << "the number of ranks does not matter: " << outcome.errors;
   EXPECT_EQ(outcome.out.find("ppc program: model "), 0u) << outcome.out;
-  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << "it is said once: " << outcome.out;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << "it is printed once: " << outcome.out;
 }
 
 TEST_P(RankAgreementTest, AWordThatNoRankCanUseIsToldToAll) {
@@ -194,7 +194,7 @@ TEST_P(RankAgreementTest, AWordThatNoRankCanUseIsToldToAll) {
       std::string line = outcome.errors.substr(0, at);
       line = line.substr(line.rfind('\n') + 1);
       EXPECT_EQ(line.find(other ? format("error: rank %d on ", other) : "error: "), 0u) << outcome.errors;
-      EXPECT_EQ(outcome.errors.find(error, at + 1), std::string::npos) << "it is said once: " << outcome.errors;
+      EXPECT_EQ(outcome.errors.find(error, at + 1), std::string::npos) << "it is printed once: " << outcome.errors;
       EXPECT_EQ(outcome.errors.find("have not come"), std::string::npos) << outcome.errors;
     }
 }
@@ -221,10 +221,10 @@ TEST_P(RankAgreementTest, RanksWithUnlikeCoresUseAsManyThreads) {
   EXPECT_NE(outcome.errors.find(" cores each: all use 1 threads", note), std::string::npos) << outcome.errors;
   for (Start &start : starts)
     start.arguments.insert(start.arguments.end(), {"--threads", "2"});
-  EXPECT_EQ(run(starts).errors.find("cores each"), std::string::npos) << "it was said how many";
+  EXPECT_EQ(run(starts).errors.find("cores each"), std::string::npos) << "their number was specified";
 }
 
-// Variables of a launcher in the shell of somebody who asks for help.
+// Launcher variables in the shell of a user who asks for help.
 TEST(AloneTest, HelpNeedsNoOthers) {
   for (int rank : {0, 1}) {
     ProgramRun run({},
@@ -316,7 +316,7 @@ TEST_P(RankAgreementTest, EveryFileIsComparedByItsContent) {
       for (int rank : {0, 1})
         both[rank] = {{"env", "-C", folders[rank].string()}, {}, arguments};
     };
-    // Other folders, and what nobody reads, are no difference: what follows is said of the options.
+    // Other folders, and files that are not read, are not differences; the next error is about options.
     writeFile((folders[1] / "weights/unread.safetensors").string(), "other");
     if (tokenized) {
       writeFile((folders[1] / "data.idx").string(), "no index of a text");
@@ -340,7 +340,7 @@ TEST_P(RankAgreementTest, EveryFileIsComparedByItsContent) {
   EXPECT_EQ(paths, 10u);
 }
 
-// The same paths on another machine: a folder of its own is mounted there for the second rank.
+// Equal paths on another machine: a folder of its own is mounted there for the second rank.
 TEST_P(RankAgreementTest, FilesOfAnotherMachineAreNamedAndNothingIsLost) {
   if (geteuid() != 0 || std::system("unshare -m true 2>/dev/null") != 0)
     GTEST_SKIP() << "a file system of its own for a process needs root and unshare";
@@ -418,7 +418,7 @@ TEST(UnsharedFolderTest, NoCheckpointLacksARank) {
               !required);
     for (const auto &entry : fs::directory_iterator(folder + "/run"))
       EXPECT_EQ(entry.path().filename().string(), "run.lock") << "of an ended run";
-    EXPECT_EQ(fs::exists(parameters), !required) << "what else the run has made is there";
+    EXPECT_EQ(fs::exists(parameters), !required) << "the other outputs of the run exist";
   }
 }
 

@@ -1,4 +1,4 @@
-// Who is named when a run is held up: by what ranks tell, and in whole runs over both transports.
+// Stragglers named when a run stalls: by the ranks' reports, and in whole runs over both transports.
 #include "runtime/core/RankWatch.h"
 #include "test/Runtime/BigramProgram.h"
 #include "test/Runtime/ProgramRun.h"
@@ -39,7 +39,7 @@ public:
     snapshot.waitsInAction = 1, snapshot.first = first, snapshot.tag = -1;
     std::strcpy(snapshot.name, name);
   }
-  // Ranks 0 to 3 get on every half second but for those of `held`.
+  // Ranks 0 to 3 make progress every half second except for those of `held`.
   std::string run(double seconds, const std::vector<int> &held) {
     std::string text;
     for (double end = time + seconds; time < end; time += 0.5) {
@@ -103,7 +103,7 @@ TEST(RankWatchTest, AStoppedProcessIsNamedEvenWhileItWaits) {
   EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
 }
 
-TEST(RankWatchTest, AWatcherThatWasHeldUpAccusesNobody) {
+TEST(RankWatchTest, AWatcherThatWasDelayedAccusesNoRank) {
   Ranks ranks;
   ranks.run(3, {});
   ranks.time += 60; // as when a terminal has stopped all of them
@@ -113,7 +113,7 @@ TEST(RankWatchTest, AWatcherThatWasHeldUpAccusesNobody) {
 }
 
 // On a machine that is so busy that the watcher never looks in time.
-TEST(RankWatchTest, AWatcherThatIsAlwaysLateNamesThemAllTheSame) {
+TEST(RankWatchTest, AWatcherThatIsAlwaysLateStillNamesStragglers) {
   Ranks ranks;
   auto late = [&](int looks, bool isStopped) {
     std::string text;
@@ -130,7 +130,7 @@ TEST(RankWatchTest, AWatcherThatIsAlwaysLateNamesThemAllTheSame) {
     return text;
   };
   EXPECT_EQ(late(20, false), "");
-  EXPECT_EQ(late(3, true), "") << "the time of a watcher that was held up counts for half a pause";
+  EXPECT_EQ(late(3, true), "") << "the time of a watcher that was delayed counts for half a pause";
   EXPECT_EQ(late(20, true), "W rank 2\n");
 }
 
@@ -147,7 +147,7 @@ TEST(RankWatchTest, ARankThatIsSlowedDownIsNamed) {
 }
 
 // Whatever ranks do, the one that waits is not named, and one that is named was late or still.
-TEST(RankWatchTest, OnlyThoseThatHoldUpOthersAreNamed) {
+TEST(RankWatchTest, OnlyStragglersAreNamed) {
   std::mt19937_64 random(testSeed());
   auto draw = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
   for (int turn = 0; turn < 200; ++turn) {
@@ -174,7 +174,7 @@ TEST(RankWatchTest, OnlyThoseThatHoldUpOthersAreNamed) {
   }
 }
 
-// The same number is never torn: what a reader sees is one action, of which the rank wrote all.
+// Reports are never torn: a reader sees the fields of one action.
 TEST(RankWatchTest, SnapshotsAreOfOneAction) {
   RankProgress progress{};
   std::atomic<bool> ends{false};

@@ -55,7 +55,7 @@ namespace {
 
 bool isMpiRank() { return std::getenv("OMPI_COMM_WORLD_RANK"); }
 
-// What the ranks print is shown when they fail.
+// The ranks' output is shown if they fail.
 int startMpirun(TransportKind kind, int ranks) {
   const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
   char self[4096] = "";
@@ -116,7 +116,7 @@ const OpenMpi &initialisedMpi() {
   return mpi;
 }
 
-// What one rank takes part in.
+// Groups and messages of one rank.
 RankShape shapeOf(const LocalWorldShape &shape, int rank) {
   RankShape mine;
   for (const auto &instances : shape.groups) {
@@ -177,12 +177,12 @@ int freePort() {
       int port = first + ++number % count;
       tcp::listenAt({ownAddress(), port});
       return port;
-    } catch (const InputError &) { // somebody listens at all addresses
+    } catch (const InputError &) { // another process listens at all addresses
     }
   throw InputError("no free port");
 }
 
-// Where ranks of the test that runs find each other's marks: those of mpirun are told by whoever started them.
+// Folder of the marks of the running test: ranks of mpirun get it from the test that started them.
 static std::string pathOfMark(const std::string &name) {
   const char *folder = std::getenv("PPC_TEST_MARKS");
   return folder ? std::string(folder) + name : temporaryPath("mark-" + name);

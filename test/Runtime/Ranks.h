@@ -38,24 +38,23 @@ std::string nameOf(const ::testing::TestParamInfo<TransportCase> &info);
 // Why ranks of this transport cannot be started here; empty when they can.
 std::string whyNot(TransportKind kind);
 
-// What one rank does, with an arena of zeros; returns an empty string, or what went wrong.
+// Code of one rank, with an arena of zeros; returns an empty string, or an error.
 using RankBody = std::function<std::string(Transport &transport, std::byte *arena)>;
 
-// Runs the body once per rank; returns the exit status. Over MPI, mpirun runs this test once more, in as many processes
-// as there are ranks: what comes before must be the same in each run, and testSeed() is.
-// Ranks that all wait for each other are ended after `stillLooks` looks, one in a second: `soon` where they do for
-// good.
+// Runs the code once per rank; returns the exit status. Over MPI, mpirun runs this test once more, in as many processes
+// as there are ranks: code before this call must have the same effects in each run, and testSeed() is the same.
+// Ranks that all wait for each other are ended after `stillLooks` looks, one per second: `soon` if they deadlock.
 constexpr int soon = 3;
 int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body, int stillLooks = 60);
 void runOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
 
-// What ranks of one test tell each other beside the transport that is tested: a mark is set once, by a name that the
-// test uses once. awaitMark() is false where the others hang.
+// Communication between ranks of one test outside of the tested transport: a mark is set once, by a name that the test
+// uses once. awaitMark() is false if the others hang.
 void setMark(const std::string &name);
 bool awaitMark(const std::string &name);
 
-// An address of the loopback network that is of this process alone, so that no other program takes a port of it between
-// its choice and its use, and one port after the other at which nobody listens.
+// An address of the loopback network for this process alone, so that no other program takes a port of it between its
+// choice and its use, and one free port after the other.
 std::string ownAddress();
 int freePort();
 

@@ -41,7 +41,7 @@ protected:
     EXPECT_EQ(run.wait(), 0) << run.err();
   }
 
-  // What the files hold.
+  // Contents of the files.
   std::map<std::string, std::string> content() const {
     std::map<std::string, std::string> found;
     for (const auto &entry : fs::recursive_directory_iterator(folder.path))
@@ -91,7 +91,7 @@ TEST_F(RunFilesTest, NoOutputIsAnInput) {
   expectRefused("--save-weights", folder / "weights", "what --weights reads");
 }
 
-// The configuration beside an index is not read, and makes a model of the weights all the same.
+// The configuration next to an index is not read, but still makes a model of the weights.
 TEST_F(RunFilesTest, TheConfigurationOfWeightsStays) {
   const std::string index = folder / "weights/model.safetensors.index.json", config = folder / "weights/config.json";
   writeFile(index, "{}");
@@ -108,7 +108,7 @@ TEST_F(RunFilesTest, TheConfigurationOfWeightsStays) {
   }
 }
 
-TEST_F(RunFilesTest, WhatLiesBesideAnOutputStays) {
+TEST_F(RunFilesTest, FilesNextToAnOutputStay) {
   fs::rename(folder / "data", folder / "x.partial");
   fs::create_symlink(folder / "held", folder / "y.partial");
   std::map<std::string, std::string> before = content();
@@ -120,7 +120,7 @@ TEST_F(RunFilesTest, WhatLiesBesideAnOutputStays) {
   EXPECT_TRUE(after == before);
 }
 
-// Gives up what it was stopped in when another has written the same path: each file is whole, and of one run.
+// A run fails if another one has written the same path: each file is complete, and of one run.
 TEST_F(RunFilesTest, TwoRunsOfOnePathDoNotMix) {
   auto arguments = [&](const std::string &seed, const std::string &name) {
     return std::vector<std::string>{
@@ -146,16 +146,16 @@ TEST_F(RunFilesTest, TwoRunsOfOnePathDoNotMix) {
   EXPECT_TRUE(saved("both") == saved("alone1"));
 }
 
-// A killed run leaves what it was writing: the next one that writes there says so, and takes nothing from runs that
+// A killed run leaves partial files: the next run that writes there reports them, and takes nothing from runs that
 // live.
-TEST_F(RunFilesTest, WhatAKilledRunHasLeftIsNamed) {
+TEST_F(RunFilesTest, FilesLeftByAKilledRunAreNamed) {
   std::string parameters = temporaryPath("left/parameters"), weights = temporaryPath("left/weights");
   std::filesystem::create_directories(weights);
   std::string left[] = {parameters + ".partial-1a2b", weights + "/model.safetensors.partial-7"};
   for (const std::string &path : left)
     writeFile(path, "half");
   for (const char *other : {".partial-1a2b.txt", ".partial-", ".partial-xyz", "s.partial-1"})
-    writeFile(parameters + other, "of somebody");
+    writeFile(parameters + other, "of another run");
   OutputFile living = OutputFile::beside(parameters, 9);
   EXPECT_EQ(abandonedPartials(parameters), std::vector<std::string>{left[0]});
   ProgramRun run("1,1,1", {"--synthetic", "--steps", "1", "--save-parameters", parameters, "--save-weights", weights});
@@ -195,7 +195,7 @@ TEST_F(RunFilesTest, ClosedStreamsAreNoFiles) {
     EXPECT_TRUE(run(closes, "closed") == open && fs::remove_all(folder / "closed.run")) << closes;
 }
 
-TEST_F(RunFilesTest, WhatLiesInAFolderOfWeightsCountsToo) {
+TEST_F(RunFilesTest, OtherFilesInAFolderOfWeightsCount) {
   fs::create_directories(folder / "tuned");
   fs::rename(folder / "held", folder / "tuned/config.json");
   ProgramRun folderRun("1,1,1", {"--data", folder / "tuned/config.json", "--save-weights", folder / "tuned"});
@@ -203,7 +203,7 @@ TEST_F(RunFilesTest, WhatLiesInAFolderOfWeightsCountsToo) {
   EXPECT_NE(folderRun.err().find("what --data reads"), std::string::npos) << folderRun.err();
 }
 
-// What a run has written beside its inputs is no input of the next one.
+// Outputs of a run next to its inputs are not inputs of the next run.
 TEST_F(RunFilesTest, ACommandThatWorkedWorksAgain) {
   fs::rename(folder / "data", folder / "book");
   const std::vector<std::string> commands[] = {
@@ -238,10 +238,10 @@ TEST_F(RunFilesTest, NoOutputIsAnother) {
         EXPECT_FALSE(fs::exists(folder / "same"));
       }
   ProgramRun run("1,1,1", {"--synthetic", "--steps", "1", "--log", "/dev/null", "--save-losses", "/dev/null"});
-  EXPECT_EQ(run.wait(), 0) << "what goes nowhere may go there twice: " << run.err();
+  EXPECT_EQ(run.wait(), 0) << "/dev/null may be written twice: " << run.err();
 }
 
-TEST_F(RunFilesTest, CheckpointsBelongToThemselves) {
+TEST_F(RunFilesTest, CheckpointFoldersHoldOnlyCheckpoints) {
   for (const char *option : fileOutputs)
     for (const char *name : {"run/step-00000002/checkpoint.json", "run/step-00000009/x", "run/run.lock"}) {
       std::map<std::string, std::string> before = content();
@@ -253,7 +253,7 @@ TEST_F(RunFilesTest, CheckpointsBelongToThemselves) {
     }
   ProgramRun run("1,1,1", {"--synthetic", "--steps", "3", "--resume", "--quiet", "--checkpoint-dir", folder / "run",
                            "--log", folder / "run/log"});
-  EXPECT_EQ(run.wait(), 0) << "beside them there is room: " << run.err();
+  EXPECT_EQ(run.wait(), 0) << "other folders are free: " << run.err();
 }
 
 TEST_F(RunFilesTest, FoldersAndDevicesAreNoFiles) {
@@ -265,7 +265,7 @@ TEST_F(RunFilesTest, FoldersAndDevicesAreNoFiles) {
   expectRefused("--checkpoint-dir", folder / "file", "it is no folder");
 }
 
-// What could not begin has not emptied the log of the run before.
+// A run that fails to start does not empty the log of the run before.
 TEST_F(RunFilesTest, AFailedStartKeepsTheOldLog) {
   writeFile(folder / "log", "old\n");
   for (const char *option : {"--log", "--save-losses", "--trace", "--save-parameters"}) {

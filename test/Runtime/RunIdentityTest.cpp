@@ -1,4 +1,4 @@
-// Which facts of two runs differ, and what is said of a model.
+// Differences between the facts of two runs, and the description of a model.
 #include "runtime/core/RunIdentity.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(RunIdentityTest, TheFingerprintDecidesOverTheModel) {
   there = here;
   there["model.fingerprint"] = "bb";
   EXPECT_EQ(names(differences(here, there)), (std::vector<std::string>{"model.fingerprint aa bb"}));
-  there["sequence length"] = "16"; // the shapes of the fingerprint are those of a batch
+  there["sequence length"] = "16"; // the fingerprint has the shapes of a batch
   EXPECT_EQ(names(differences(here, there)), (std::vector<std::string>{"sequence length none 16"}));
 }
 

@@ -42,7 +42,7 @@ public:
     double deadline = now() + kSeconds;
     for (uint32_t turn = 0; turn < last && !isWrong; ++turn) {
       if (index == 0 && now() > deadline)
-        last = turn + 1; // before it arrives, so that all members have seen it when the turn has ended
+        last = turn + 1; // before it arrives, so that all members have seen it when the turn has completed
       while (!operation().isFree(turn))
         std::this_thread::yield();
       std::vector<float> &own = buffers[index];
@@ -109,8 +109,8 @@ private:
 
 } // namespace
 
-// Whoever comes late looks after each instruction of the one who opens the next turn.
-TEST(SharedOperationTest, WhoComesLateTakesNothingWhileTheNextTurnIsOpened) {
+// A late member checks after each instruction of the member that opens the next turn.
+TEST(SharedOperationTest, ALateMemberTakesNothingWhileTheNextTurnOpens) {
   constexpr int mostSteps = 10'000'000;
   TwoTurns turns;
   pid_t opener = fork();
@@ -141,7 +141,7 @@ TEST(SharedOperationTest, WhoComesLateTakesNothingWhileTheNextTurnIsOpened) {
     ASSERT_EQ(turns.buffer(0)[i], float(kMembers)) << i;
 }
 
-TEST(SharedOperationTest, WhoComesLateTakesNoPartOfTheNextTurn) {
+TEST(SharedOperationTest, ALateMemberTakesNoPartOfTheNextTurn) {
   Members members;
   std::thread other([&] { members.run(1); });
   members.run(0);

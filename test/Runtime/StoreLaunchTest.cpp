@@ -178,7 +178,7 @@ TEST(StoreAddressTest, NodesOfSlurm) {
   EXPECT_EQ(firstNode("x[]"), "");
 }
 
-TEST(StoreAddressTest, WhatOptionsAndEnvironmentsSay) {
+TEST(StoreAddressTest, AddressesFromOptionsAndEnvironments) {
   auto with = [](std::vector<std::pair<const char *, const char *>> variables, const char *store,
                  RankEnvironment environment) {
     const char *names[] = {"MASTER_ADDR",         "MASTER_PORT",  "TORCHELASTIC_USE_AGENT_STORE",

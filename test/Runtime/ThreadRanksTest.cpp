@@ -1,5 +1,4 @@
-// Ranks that are threads of one process, several programs' worth of them at once: nothing of a rank belongs to the
-// process.
+// Ranks as threads of one process, several programs at once: no state of a rank belongs to the process.
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/Threads.h"
@@ -22,7 +21,7 @@ namespace {
 
 constexpr int steps = 4;
 
-// What a rank has after training: the losses, its traffic, and all bytes of its arena.
+// Results of a rank after training: the losses, its traffic, and all bytes of its arena.
 struct Outcome {
   std::vector<float> losses;
   std::vector<double> groupBytes;
@@ -71,7 +70,7 @@ protected:
     return threads;
   }
 
-  // The same with a process for each rank, as programs do it.
+  // Variant with a process for each rank, as programs run.
   std::vector<Outcome> fork(uint64_t seed) {
     LocalWorldShape shape = worldShape(manifest);
     std::vector<std::unique_ptr<SharedRegion>> regions;

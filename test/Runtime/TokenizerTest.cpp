@@ -25,7 +25,7 @@ std::string folder() {
 
 std::string textOf(const std::string &style) { return readText(folder() + "/" + style + ".json"); }
 
-TEST(TokenizerTest, IdsAreThoseOfTheLibrary) {
+TEST(TokenizerTest, IdsMatchTheLibrary) {
   json expected = json::parse(readText(folder() + "/expected.json"));
   ASSERT_GE(expected["ids"].size(), 11u);
   for (const auto &[style, ids] : expected["ids"].items()) {
@@ -39,7 +39,7 @@ TEST(TokenizerTest, IdsAreThoseOfTheLibrary) {
   }
 }
 
-// What a changed description is refused with; empty when it is not.
+// Error for a changed description; empty if it is accepted.
 std::string refusal(const std::string &style, const std::function<void(json &)> &change) {
   json description = json::parse(textOf(style));
   change(description);
@@ -51,7 +51,7 @@ std::string refusal(const std::string &style, const std::function<void(json &)> 
   return "";
 }
 
-TEST(TokenizerTest, WhatIsNotSupportedIsNamed) {
+TEST(TokenizerTest, UnsupportedFeaturesAreNamed) {
   EXPECT_EQ(refusal("gpt2", [](json &) {}), "");
   EXPECT_EQ(refusal("gpt2", [](json &d) { d["model"]["type"] = "Unigram"; }),
             "t.json: model.type: \"Unigram\" is not supported; known: BPE");
@@ -86,7 +86,7 @@ TEST(TokenizerTest, WhatIsNotSupportedIsNamed) {
     EXPECT_EQ(pattern(other).find("is not supported"), std::string::npos) << other << ": " << pattern(other);
 }
 
-TEST(TokenizerTest, TextsThatAreNotUtf8AreRefusedWithTheirPlace) {
+TEST(TokenizerTest, TextsThatAreNotUtf8AreRefusedWithTheirPosition) {
   Tokenizer tokenizer(textOf("gpt2"), "gpt2");
   const std::pair<std::string, int> cases[] = {{"ab\x80", 2},       {"\xc3", 0},         {"a\xc0\x80", 1},
                                                {"\xe0\x80\x80", 0}, {"\xed\xa0\x80", 0}, {"\xf4\x90\x80\x80", 0},
@@ -106,7 +106,7 @@ TEST(TokenizerTest, CanonicalForm) {
   EXPECT_EQ(composeCanonically("cafe\u0301"), "caf\u00e9");
   EXPECT_EQ(composeCanonically("\u1100\u1161\u11a8"), "\uac01");
   EXPECT_EQ(composeCanonically("a\u0315\u0300"), "\u00e0\u0315");        // marks get their order first
-  EXPECT_EQ(composeCanonically("\u212b \u0958"), "\u00c5 \u0915\u093c"); // what does not compose again
+  EXPECT_EQ(composeCanonically("\u212b \u0958"), "\u00c5 \u0915\u093c"); // composition exclusion
   EXPECT_EQ(composeCanonically("\u0301a"), "\u0301a");
 }
 
@@ -148,7 +148,7 @@ TEST(TokenizerTest, ACheckpointRemembersTheTokenizer) {
   std::string text = temporaryPath("letters"), checkpoints = temporaryPath("tokenized");
   std::string content;
   for (int i = 0; i < 500; ++i)
-    content += "qzq"; // what no merge makes longer, so that the program's vocabulary is large enough
+    content += "qzq"; // no merge applies to it, so that the program's vocabulary is large enough
   writeFile(text, content);
   std::vector<std::string> arguments = {"--data",    text,       "--quiet", "--lr",
                                         "1e-3",      "--min-lr", "1e-3",    "--checkpoint-dir",

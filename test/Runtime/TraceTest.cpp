@@ -97,7 +97,7 @@ TEST(TraceTest, AFileThatCannotBeWrittenIsNamed) {
   EXPECT_NE(full.err().find("No space left on device\n"), std::string::npos) << full.err();
 }
 
-TEST(TraceRecorderTest, WhatHasNoRoomIsCounted) {
+TEST(TraceRecorderTest, DroppedEventsAreCounted) {
   TraceRecorder recorder(3);
   for (int step = 1; step <= 5; ++step) {
     recorder.beginStep(step);

@@ -125,14 +125,14 @@ TEST(WeightFilesTest, StackedPartsAndOtherNames) {
             "D: 1 tensor of the model is missing: body.rows.130.up; the files hold W, layer.*, rows.* (130)");
 }
 
-// Two names of one parameter, as a tied head has them, and one tensor that nobody reads.
+// Two names of one parameter, as for a tied LM head, and one unused tensor.
 const json tied = {{"ignored", {"*.mask"}},
                    {"parameters",
                     {{"E",
                       {{{{"tensor", "E"}, {"shape", {vocabulary, hidden}}}},
                        {{{"tensor", "head"}, {"shape", {vocabulary, hidden}}}}}}}}};
 
-TEST(WeightFilesTest, WhatIsThereTwiceMustBeEqual) {
+TEST(WeightFilesTest, DuplicateTensorsMustBeEqual) {
   auto folder = [](float first) {
     return makeFolder({{"model.safetensors", tensorFile({e, w, {"head", {vocabulary, hidden}, first}})}});
   };
@@ -142,12 +142,12 @@ TEST(WeightFilesTest, WhatIsThereTwiceMustBeEqual) {
             "parameter of the program: compile it with \"tie_word_embeddings\": false where both are to be trained, or "
             "remove the one that does not count from the file");
   std::string last = tensorFile({e, w, {"head", {vocabulary, hidden}, 1}});
-  last.back() ^= 1; // of the last value
+  last.back() ^= 1; // low byte of the last value
   EXPECT_NE(errorOfWeights(makeFolder({{"model.safetensors", last}}), tied).find("at element 1571)"),
             std::string::npos);
 }
 
-TEST(WeightFilesTest, WhatIsNotReadIsNamed) {
+TEST(WeightFilesTest, UnusedTensorsAreNamed) {
   Manifest manifest = manifestWith(tied);
   EXPECT_EQ(WeightFiles(makeFolder({{"model.safetensors", tensorFile({e, w})}}), manifest).note(), "");
   std::string folder = makeFolder({{"model.safetensors", tensorFile({e, w, {"h.0.mask", {3}}})}});
@@ -168,7 +168,7 @@ TEST(WeightFilesTest, AParameterInItsOwnShapeIsRead) {
             "");
 }
 
-// What a folder's config.json says of the model, against the program's.
+// Differences between a folder's config.json and the program's model.
 std::string differenceOf(const json &program, const json &folder) {
   json keys = {{"rms_norm_eps", "1e-06"},       {"rope_theta", "10000"},         {"sliding_window", "4096"},
                {"hidden_act", "\"silu\""},      {"hidden_size", "null"},         {"model_type", "\"mistral\""},
@@ -239,7 +239,7 @@ TEST(WeightFilesTest, NoRankReadsMoreThanItKeeps) {
   }
 }
 
-TEST(WeightFilesTest, WhatDoesNotFitIsNamed) {
+TEST(WeightFilesTest, MismatchesAreNamed) {
   auto single = [](const std::vector<Tensor> &tensors) {
     return makeFolder({{"model.safetensors", tensorFile(tensors)}});
   };
@@ -268,7 +268,7 @@ TEST(WeightFilesTest, WhatDoesNotFitIsNamed) {
             "D/" + name + ": weight_map.W: \"../b.safetensors\" is not the name of a file in the same folder");
 }
 
-TEST(WeightFilesTest, WhatWasSavedIsReadUnderAnyLayout) {
+TEST(WeightFilesTest, SavedWeightsAreReadUnderAnyLayout) {
   std::string folder = temporaryPath("saved");
   for (const char *layout : {"1,1,1", "2,1,2", "1,2,3"}) {
     ProgramRun first(layout, {"--synthetic", "--steps", "3", "--quiet", "--save-weights", folder, "--weight-file-bytes",
