@@ -1,6 +1,6 @@
-// What a program declares to the runtime beside what it computes: how parameters begin, of which tensors buffers hold
-// blocks, how files store the weights, the shape of a step. The manifest is written from it, so files, checkpoints and
-// initial values are as right as these are.
+// // Declarations of a program to the runtime apart from its computation: initial values of parameters, the logical
+// tensors of buffers, the storage of weights in files, the shape of a step. The manifest is written from it, so files,
+// checkpoints and initial values are only as right as these are.
 #include "StepInterface.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
@@ -11,7 +11,8 @@ using namespace ppcrt;
 
 namespace {
 
-/// The keys that lead to the first place where two dictionaries differ, and what is there; the whole of what is none.
+/// /// The path of keys to the first difference of two dictionaries, and the values there; both attributes if one is
+/// not a dictionary.
 struct Difference {
   std::string place;
   Attribute mine, theirs;
@@ -39,7 +40,7 @@ public:
   DeclarationCheck(ModuleOp logical, ModuleOp partitioned)
       : logical(logical), partitioned(partitioned), program(findProgram(partitioned)) {}
 
-  /// All that differs is said.
+  /// /// Reports all differences.
   LogicalResult run() {
     for (StringRef name : {"ppc.model", "ppc.weights"})
       compareAttribute(name);
@@ -101,7 +102,8 @@ private:
         int64_t elements = 0;
         for (auto part : way.getAsRange<DictionaryAttr>()) {
           auto count = part.getAs<IntegerAttr>("count");
-          auto some = part.getAs<IntegerAttr>("elements"); // of a tensor that holds several parameters
+          auto some =
+              part.getAs<IntegerAttr>("elements"); // // elements of this part, if the tensor holds several parameters
           elements +=
               (some ? some.getInt() : ShapedType::getNumElements(part.getAs<DenseI64ArrayAttr>("shape").asArrayRef())) *
               (count ? count.getInt() : 1);
@@ -150,7 +152,7 @@ private:
 
   ModuleOp logical, partitioned;
   ProgramOp program;
-  std::map<std::string, Declared> arguments, results; ///< of the logical step, by name
+  std::map<std::string, Declared> arguments, results; ///< ///< arguments and results of the logical step, by name
   bool valid = true;
 };
 

@@ -1,4 +1,4 @@
-// The rule that serves most ops: what each loop does to cuts, padding and pending sums.
+// // The rule that serves most ops: the effect of each loop on shardings, padding and partial sums.
 #include "Derivation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
@@ -18,8 +18,8 @@ std::string Derivation::labelOf(Operation *op) const {
   return label;
 }
 
-/// What the attributes of an op say of what it computes; blocks say where. `factor` is that of the operands in which
-/// the op is linear: of each, or of all together.
+/// /// The attributes of an op that determine its result; the blocks that locate it are left out. `factor` is the
+/// factor of the operands in which the op is linear: of each, or of all together.
 OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands, const OpLoops *loops, double &factor) {
   OpKey key;
   key.name = op->getName().getStringRef().str();
@@ -82,7 +82,7 @@ std::optional<StringAttr> Derivation::unknownAxis(Operation *op) const {
   return std::nullopt;
 }
 
-/// A reshape that changes nothing on one rank, [1, 4] to [4, 1] where the 4 are cut in 4, is folded away there: an
+/// /// A reshape that changes nothing on one rank, [1, 4] to [4, 1] with the 4 sharded 4 ways, is folded away there: an
 /// operand may be meant as any reshape of it that has the same local type.
 Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   if (std::optional<StringAttr> axis = unknownAxis(op))
@@ -110,8 +110,8 @@ Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   return derived;
 }
 
-/// What becomes of `factor` in numbers of a type: "infinite", "not a number", "0", "denormal"; "" when it stays what it
-/// is, up to rounding.
+/// /// Value class of `factor` converted to a type: "infinite", "not a number", "0", "denormal"; "" if it is unchanged,
+/// up to rounding.
 static StringRef fateOf(double factor, FloatType type) {
   APFloat value(factor);
   bool isInexact;
@@ -166,7 +166,7 @@ Derived Derivation::deriveAsIs(Operation *op, ArrayRef<Relation> operands) {
       });
 }
 
-/// Operands that have a loop agree on how it is cut.
+/// /// Checks that operands that have a loop agree on its sharding.
 std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined) {
   for (auto [number, operand] : llvm::enumerate(operands)) {
     const Term &term = terms[operand.term];
@@ -206,7 +206,7 @@ std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, co
   return "";
 }
 
-/// What each of k ranks has whole is a k-th of the sum over them.
+/// /// Turns a value that each of k ranks has in full into a partial sum: 1/k of the sum over them.
 bool Derivation::spread(Relation &x, ArrayRef<std::pair<StringAttr, Combiner>> pending) {
   for (auto [axis, combiner] : pending) {
     if (x.findPending(axis))
@@ -251,7 +251,7 @@ Derived Derivation::sumOf(SmallVector<Relation> parts) {
         shape[dim] = own;
     }
     if (!fits)
-      return Derived::fail("adds up values that lie differently: " + describe(*first, terms) + "; " +
+      return Derived::fail("adds values with different shardings: " + describe(*first, terms) + "; " +
                            describe(part, terms));
     sum.isShare |= part.isShare;
   }
@@ -261,7 +261,7 @@ Derived Derivation::sumOf(SmallVector<Relation> parts) {
   return {{sum}, ""};
 }
 
-/// Parts of sums pass through linear ops, and through no others.
+/// /// Partial sums pass through linear ops, and through no others.
 std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> operands, const OpLoops &loops,
                                     Joined &joined) {
   if (loops.jointly)
@@ -305,7 +305,8 @@ std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> ope
   return "";
 }
 
-/// No axis cuts two loops, and each loop may be cut as it is. A loop that only a block tells of is known from here on.
+/// /// Checks that no axis shards two loops, and that each loop may be sharded as it is. A loop known only from the
+/// block of the op is known from here on.
 std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
   if (loops.block && loops.indexed) {
     SmallVector<StringAttr, 2> blockAxes = axes.several(loops.block.getAxes());
@@ -317,7 +318,7 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
       loop->isInTerm = loop->isKnown = true;
       loop->extent = loops.block.getExtent();
       loop->axes = blockAxes;
-    } else if (!loop->isKnown) { // of what is constant any rank has any block, if it is as large
+    } else if (!loop->isKnown) { // // any rank has any block of a constant, if its size fits
       if (axes.localSize(loops.block.getExtent(), blockAxes) != loop->local)
         return ("is declared to hold a block of " + Twine(loops.block.getExtent()) + " elements sharded over " +
                 describe(blockAxes) + ", but its operand has " + Twine(loop->local) + " there")
@@ -528,7 +529,7 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, con
     if (!last->failed())
       break;
   }
-  return last ? *last : Derived::fail(notComputed(op, operands)); // looking for what is nearest takes long
+  return last ? *last : Derived::fail(notComputed(op, operands)); // // the search for the nearest known key takes long
 }
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// From the relations of an op's operands to those of its results.
+// // Derives the relations of an op's results from the relations of its operands.
 #ifndef PPC_LIB_EQUIVALENCE_DERIVATION_H
 #define PPC_LIB_EQUIVALENCE_DERIVATION_H
 
@@ -21,27 +21,28 @@ public:
   /// `isLogical`: the program defines the terms; else its ops must compute what the logical program computes.
   Derivation(TermTable &terms, RankAxes axes, bool isLogical) : terms(terms), axes(axes), isLogical(isLogical) {}
 
-  /// `operands` are of one op, which is no accumulate, terminator or all-reduce over "pp".
+  /// /// `operands` are of one op, which is not an accumulate, terminator or all-reduce over "pp".
   Derived derive(Operation *op, ArrayRef<Relation> operands);
 
-  /// What communication of whole buffers over `group` makes of `x`, which lies in a buffer of type `from`: every rank
-  /// then has its block of type `to`. Blocks are cut and joined along dimension 0, where they lie one after the other.
+  /// /// The relation of `x`, in a buffer of type `from`, after communication of full buffers over `group`: every rank
+  /// then has its block of type `to`. Blocks are split and concatenated along dimension 0, where they are contiguous.
   Derived reduced(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType to);
   Derived reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType from,
                         RankedTensorType to);
   Derived joined(Relation x, ArrayRef<StringAttr> group, RankedTensorType from, RankedTensorType to);
-  /// What the sum of values of one local type is.
+  /// /// The relation of the sum of values of one local type.
   Derived sumOf(SmallVector<Relation> parts);
 
   TermTable &terms;
   const RankAxes axes;
 
 private:
-  /// What is known of one loop of an op.
+  /// /// Facts about one loop of an op.
   struct Loop {
     char letter = 0;
     bool isInTerm = false; ///< some operand varies along it, or only results have it
-    bool isKnown = false;  ///< how it is cut is said: by an operand that varies along it, or has padding, or by a block
+    bool isKnown =
+        false; ///< ///< its sharding is known: from an operand that varies along it, or has padding, or from a block
     int64_t extent = kAnyExtent, local = 0;
     SmallVector<StringAttr, 2> axes;
     bool allZero = true, isFed = false; ///< all float operands that have it have zeros in its padding; there is one
@@ -58,9 +59,9 @@ private:
 
   Derived deriveFromLoops(Operation *op, ArrayRef<Relation> given, const OpLoops &loops);
   std::string joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
-  /// Operands that are shares become parts of sums where others are.
+  /// /// Makes operands that are shares partial sums if others are.
   std::string passPending(Operation *op, MutableArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
-  /// Makes `x`, complete over the axes of `pending` that it lacks, a part of a sum over them; false where it is no
+  /// /// Makes `x`, complete over the axes of `pending` that it lacks, a partial sum over them; false if it is not a
   /// share.
   bool spread(Relation &x, ArrayRef<std::pair<StringAttr, Combiner>> pending);
   std::string checkCuts(const OpLoops &loops, Joined &joined);
@@ -70,20 +71,20 @@ private:
   /// Per result: by how much it is more than what `key` says, which gets the sizes that matter.
   SmallVector<double> factorsOf(Operation *op, const OpLoops &loops, ArrayRef<Loop> joined, double factor, OpKey &key);
   SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
-  /// Whether what an op is linear in, or what it takes to zero, is zero, and with it each result.
+  /// /// Whether the operands in which an op is linear, or that it maps to zero, are zero, and with them each result.
   bool isZeroOfZeros(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) const;
-  /// The term of an op that is linear, or known by algebra; nothing for others.
+  /// /// The term of an op that is linear, or known by algebra; std::nullopt for others.
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 
   Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
-  /// Of a program that cuts what the logical program does not (PieceRules.cpp).
+  /// /// Rules for chunks, into which only the partitioned program splits values (PieceRules.cpp).
   Derived piecesOf(SplitOp op, const Relation &x);
   Derived deriveOfPieces(Operation *op, ArrayRef<Relation> operands);
   Derived joinPieces(ConcatOp op, ArrayRef<Relation> operands);
   Derived communicatePieces(Operation *op, const Relation &x);
   Derived deriveWhole(Operation *op, ArrayRef<Relation> operands, ArrayRef<SmallVector<Piece, 1>> resultPieces);
-  /// Why numbers of the element type of `op`, of f32 at least, cannot hold a constant that it multiplies by, or the
-  /// product of all so far; "" when they can.
+  /// /// Reason why the element type of `op`, f32 or wider, cannot hold a constant that it multiplies by, or the
+  /// product of all factors so far; "" if it can.
   std::string lostFactor(Operation *op, ArrayRef<Relation> results) const;
   Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
                           ArrayRef<int64_t> wanted, SmallVectorImpl<int64_t> &shape);

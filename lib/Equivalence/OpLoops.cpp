@@ -173,13 +173,13 @@ OpLoops topKBackwardLoops(TopKBackwardOp op) {
   loops.operands = {chosen, chosen};
   loops.results = {rows};
   loops.whole = rows.back();
-  loops.summed = "y"; // each of the chosen adds to its place
+  loops.summed = "y"; // // each of the chosen adds to its element
   loops.keepsZero = {true};
   return linearIn(loops, {1});
 }
 
-// Where there are fewer slots than tokens, these wait in one queue for the slots of their experts, so tokens, choices
-// and slots stay together.
+// // With fewer slots than tokens, the tokens fill the slots of their experts from one queue, so tokens, choices and
+// slots stay together.
 OpLoops routingLoops(Value slots, Value ids, std::vector<std::string> operands, std::string result,
                      std::optional<BlockAttr> experts, ArrayRef<unsigned> linear) {
   OpLoops loops;
@@ -200,12 +200,12 @@ OpLoops routingLoops(Value slots, Value ids, std::vector<std::string> operands, 
   return linearIn(loops, linear);
 }
 
-/// Parts of one dimension, each a loop of its own that nobody may cut.
+/// /// Parts of one dimension, each a loop of its own that cannot be sharded.
 OpLoops partsLoops(Operation *op, int64_t dim) {
   OpLoops loops;
   auto name = [&](Value value, unsigned part) {
     std::string all = letters(value);
-    all[dim] = char(-1 - int(part)); // no letter
+    all[dim] = char(-1 - int(part)); // // not an einsum index
     loops.whole += all[dim];
     return all;
   };

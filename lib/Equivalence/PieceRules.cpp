@@ -1,6 +1,6 @@
-// Values that a program cuts into pieces which the logical program does not have: products beside their collectives.
-// What an op makes of pieces is that piece of what it makes of the wholes, if it works along their dimension element by
-// element.
+// // Values that a program splits into chunks that the logical program does not have: matmuls overlapped with their
+// collectives. The result of an op on chunks is that chunk of its result on the full values, if it works along their
+// dimension element by element.
 #include "Derivation.h"
 
 namespace mlir::ppc {
@@ -47,8 +47,8 @@ Derived Derivation::joinPieces(ConcatOp op, ArrayRef<Relation> operands) {
   return {{whole}, ""};
 }
 
-/// Along other dimensions than that of its blocks, communication takes pieces as it takes wholes. Along that one, a
-/// piece of each block goes to or comes from the rank of the block.
+/// /// Along other dimensions than the dimension of its blocks, communication treats chunks like full values. Along
+/// that one, a chunk of each block goes to or comes from the rank of the block.
 Derived Derivation::communicatePieces(Operation *op, const Relation &x) {
   SmallVector<Piece, 1> results[1];
   for (Piece piece : x.pieces) {
@@ -120,7 +120,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
   return deriveWhole(op, taken, results);
 }
 
-/// What the op makes of the wholes, and `resultPieces` of that.
+/// /// The results of the op on the full values, restricted to `resultPieces`.
 Derived Derivation::deriveWhole(Operation *op, ArrayRef<Relation> operands,
                                 ArrayRef<SmallVector<Piece, 1>> resultPieces) {
   auto widened = [](Type type, ArrayRef<Piece> pieces) {
@@ -129,7 +129,7 @@ Derived Derivation::deriveWhole(Operation *op, ArrayRef<Relation> operands,
       shape[piece.dim] = piece.whole;
     return withShape(cast<RankedTensorType>(type), shape);
   };
-  Block arguments; // of no function: values of these types, and nothing else
+  Block arguments; // // belongs to no function: only provides values of these types
   OperationState state(op->getLoc(), op->getName());
   state.addAttributes(op->getAttrs());
   SmallVector<Relation> wholes(operands);

@@ -1,4 +1,5 @@
-// The end of a step: the evaluations and the updates of all stages together, and what lies in the buffers after them.
+// // The end of a step: the evaluations and the updates of all stages together, and the contents of the buffers after
+// them.
 #include "StageCheck.h"
 
 namespace mlir::ppc {
@@ -161,7 +162,7 @@ LogicalResult StageCheck::run(EquivalenceReport &result) {
   report = &result;
   if (failed(read()) || failed(followActions(/*isBehind=*/false)))
     return failure();
-  // Where nothing says how to evaluate, it is what a step leaves that is.
+  // // Without an evaluation in the program, evaluate routines and the loss are checked in the step.
   bool evaluates = llvm::any_of(program.getDevices(), [](DeviceOp device) { return bool(device.getEvaluate()); });
   if ((last == RoutineKind::Evaluate || !evaluates) &&
       (failed(finishStep(RoutineKind::Evaluate)) || failed(checkLoss())))

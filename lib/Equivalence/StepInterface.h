@@ -1,4 +1,4 @@
-// What goes into a step and comes out of it, by name: where the logical and the partitioned program must agree.
+// // Inputs and outputs of a step, by name: the logical and the partitioned program must agree on them.
 #ifndef PPC_LIB_EQUIVALENCE_STEPINTERFACE_H
 #define PPC_LIB_EQUIVALENCE_STEPINTERFACE_H
 
@@ -12,12 +12,12 @@ namespace mlir::ppc {
 struct Named {
   TermId term;
   RankedTensorType type;
-  InitAttr init; ///< of a parameter: how it begins; null: with zeros
+  InitAttr init; ///< ///< initial values of a parameter; null: zeros
 };
 
 struct StepInterface {
   std::map<std::string, Named> inputs;     ///< arguments
-  std::map<std::string, Named> microBatch; ///< of inputs, by name: what one micro-batch takes
+  std::map<std::string, Named> microBatch; ///< ///< inputs restricted to one micro-batch, by name
   std::map<std::string, Named> outputs;    ///< results
   int64_t microBatches = 0;
 };
@@ -31,8 +31,8 @@ std::string nameOfResult(func::FuncOp function, unsigned number);
 bool beginAlike(InitAttr a, InitAttr b);
 std::string describeInit(InitAttr init);
 
-/// "" when `found`, of type `local`, is the block of `wanted` that `sharding` declares, with nothing pending and, where
-/// asked, zeros in the padding; else what is expected and what was found.
+/// /// "" if `found`, of type `local`, is the block of `wanted` that `sharding` declares, not partial and, if required,
+/// with zeros in the padding; else the expected and the found relation.
 std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, RankedTensorType local,
                           bool needsZeroPadding, const RankAxes &axes, const TermTable &terms);
 

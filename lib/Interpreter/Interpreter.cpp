@@ -15,7 +15,8 @@ static SmallVector<int64_t> participants(const RankGrid &grid, int64_t rank, Ope
   return group;
 }
 
-// The same collective, perhaps in another function: type and attributes are those of the op, not those that passes add.
+// // Whether two ops are one collective, perhaps in different functions: compares types and properties, not attributes
+// that passes add.
 static bool areTheSame(Operation *a, Operation *b) {
   return a->getName() == b->getName() && a->getPropertiesAsAttribute() == b->getPropertiesAsAttribute() &&
          a->getOperandTypes() == b->getOperandTypes() && a->getResultTypes() == b->getResultTypes();
@@ -77,7 +78,7 @@ void Ranks::reportDeadlock() {
       else
         error.attachNote(op->getLoc()) << "rank " << other << " has returned";
     }
-    return; // of the first rank that waits: the others follow from it
+    return; // // only for the first rank that waits: the others follow from it
   }
 }
 

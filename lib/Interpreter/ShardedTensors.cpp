@@ -1,4 +1,4 @@
-// Between a logical tensor and what each rank of a grid holds of it.
+// // Conversion between a logical tensor and the local tensors of the ranks of a mesh.
 #include "ppc/Interpreter/ShardedTensors.h"
 #include "ppc/Interpreter/Collectives.h"
 #include "ppc/Interpreter/RankGrid.h"

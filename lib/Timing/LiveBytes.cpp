@@ -6,7 +6,7 @@ namespace mlir::ppc {
 
 using namespace ppcrt;
 
-/// Whether what lies in it is there from one use to a later one only.
+/// /// Whether a value in the buffer is live only from one use to a later one.
 static bool isShort(BufferOp buffer) {
   return llvm::is_contained({BufferRole::Input, BufferRole::Saved, BufferRole::Message, BufferRole::Prepared,
                              BufferRole::Gathered, BufferRole::Scratch},
@@ -14,13 +14,13 @@ static bool isShort(BufferOp buffer) {
 }
 
 namespace {
-/// What lies in a slot: which actions use it.
+/// /// A value in a slot: the first and last action that use it.
 struct Content {
   int64_t first, last;
 };
 } // namespace
 
-/// Bytes of what is short, at the action where they are most.
+/// /// Peak bytes of values in short-lived buffers.
 static int64_t mostShortBytes(Block &actions, BufferUses &uses, int64_t alignment) {
   DenseMap<std::pair<uint32_t, int64_t>, Content> now; // by buffer and slot
   std::vector<std::pair<uint32_t, Content>> values;

@@ -1,4 +1,5 @@
-// Of uses of one place only the last write and the reads since then can matter: all others were ordered before them.
+// // Of the uses of one location only the last write and the reads since then can matter: all others were ordered
+// before them.
 #include "ppc/Timing/UseOrder.h"
 
 namespace mlir::ppc {

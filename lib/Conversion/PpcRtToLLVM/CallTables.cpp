@@ -1,5 +1,5 @@
-// The functions of a stage as data: each call is the number of a body and a list of addresses, and one small loop makes
-// the calls. Code for them would take longer to generate than all bodies together.
+// // The functions of a stage as data: each call is the number of a callee and a list of addresses, and one small loop
+// makes the calls. Code for them would take longer to generate than all callees together.
 #include "Patterns.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -11,8 +11,9 @@
 
 namespace mlir::ppc {
 
-/// Makes `count` calls. A row of `calls` is: body, number of operands, and for each the number of a buffer and an
-/// offset in bytes. Bodies take the rank and the array of their addresses; how many there are at most is put in.
+/// /// Makes `count` calls. A row of `calls` is: callee, number of operands, and for each the number of a buffer and an
+/// offset in bytes. Callees take the rank and the array of their addresses; MOST_OPERANDS is replaced by the maximal
+/// number of operands.
 static const char kCallLoop[] = R"mlir(
 llvm.func internal @ppc_make_calls(%rank: !llvm.ptr, %buffers: !llvm.ptr, %calls: !llvm.ptr, %count: i64, %callees: !llvm.ptr) attributes {no_inline} {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -114,7 +115,7 @@ LogicalResult CallTables::extract(ModuleOp module) {
   return success();
 }
 
-/// A body that gives an early token.
+/// /// A callee that completes an early token.
 static LLVM::LLVMFuncOp makeReach(ImplicitLocOpBuilder &b, ModuleOp module, StringAttr name, int64_t entry) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), none = LLVM::LLVMVoidType::get(b.getContext());
   b.setInsertionPointToStart(module.getBody());
@@ -144,7 +145,7 @@ void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMF
   auto loop = *parsed->getOps<LLVM::LLVMFuncOp>().begin();
   loop->moveBefore(&module.getBody()->front());
 
-  SmallVector<LLVM::LLVMFuncOp> entries; // of the bodies
+  SmallVector<LLVM::LLVMFuncOp> entries; // // by callee
   for (StringAttr body : bodies)
     entries.push_back(reaches.contains(body)
                           ? makeReach(b, module, body, reaches.lookup(body))

@@ -10,11 +10,11 @@
 
 namespace mlir::ppc {
 
-/// What names of the C ABI begin with.
+/// /// Prefix of names of the C ABI.
 inline constexpr StringRef kRuntimePrefix = "ppcrt_";
 
-/// Gives every function of the module, and every runtime function that is called already, a first argument for the rank
-/// that it runs as, and hands it on at calls. Before conversion.
+/// /// Gives every function of the module, and every runtime function that is called already, a first argument for the
+/// rank that it runs as, and forwards it at calls. Before conversion.
 void takeRank(ModuleOp module);
 /// The rank that `op` runs as: the first argument of its function.
 Value rankOf(ConversionPatternRewriter &rewriter, Operation *op);
@@ -22,24 +22,24 @@ Value rankOf(ConversionPatternRewriter &rewriter, Operation *op);
 /// Calls the runtime function `name` of the C ABI, which it declares in the module when needed.
 LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                          ValueRange arguments);
-/// The same for a question about a rank, whose answer never changes.
+/// /// Overload for a query about a rank whose answer never changes.
 LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                         ValueRange arguments);
 
 void populateLibrary(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
-/// What is started and waited for, and marks of how far code has come.
+/// /// Patterns for communication that is started and waited for, and for ppcrt.reach.
 void populateAsynchronous(LLVMTypeConverter &converter, RewritePatternSet &patterns);
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 
-/// The functions of a stage that only call bodies (`ppcrt.call`), as tables: body, number of operands, and for each
-/// operand the number of a buffer of the stage's function and an offset in bytes. `ppcrt.reach` is a body without
-/// operands.
+/// /// The functions of a stage that only call compiled functions (`ppcrt.call`), as tables: callee, number of
+/// operands, and for each operand the number of a buffer of the stage's function and an offset in bytes. `ppcrt.reach`
+/// is a callee without operands.
 class CallTables {
 public:
   /// Takes such functions out of the module, before conversion.
   LogicalResult extract(ModuleOp module);
-  /// Adds them again, as entries that make the calls of a table. `makeEntry` gives a body a form that takes the rank
-  /// and an array of addresses.
+  /// /// Adds them again, as entries that make the calls of a table. `makeEntry` wraps a callee in a function that
+  /// takes the rank and an array of addresses.
   void emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMFuncOp, StringRef)> makeEntry);
 
 private:
@@ -50,7 +50,7 @@ private:
   };
   SmallVector<Table> tables;
   llvm::SetVector<StringAttr> bodies;
-  DenseMap<StringAttr, int64_t> reaches; ///< those of them that give an early token, with its number
+  DenseMap<StringAttr, int64_t> reaches; ///< ///< callees that complete an early token, with its number
   int64_t mostOperands = 0;
 };
 

@@ -33,8 +33,8 @@ SmallVector<Value> embedding(EmbeddingOp op, ScalarBuilder &b) {
   })};
 }
 
-/// The tensor to which the single user of `product` adds it, where that is known before: then the gradient can be added
-/// there right away.
+/// /// The tensor to which the only user of `product` adds it, if it is an argument: then the gradient can be
+/// accumulated there directly.
 Value accumulatorOf(Value product) {
   auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.getUsers().begin()) : AddOp();
   Value other = !add ? Value() : add.getA() == product ? add.getB() : add.getA();
@@ -114,9 +114,9 @@ private:
   std::map<std::tuple<const void *, uint64_t, int64_t>, Table> tables;
 };
 
-/// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables hold signs, and 1 and 0 where
-/// an element stays. Computed here in f64. Where positions are cut, the constants are of all blocks, with zeros in the
-/// padding, and each rank takes its rows.
+/// /// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables contain signs, and 1 and 0
+/// for elements that are not rotated. Computed here in f64. If positions are sharded, the constants are of all blocks,
+/// with zeros in the padding, and each rank takes its rows.
 struct RotaryTables {
   Value cosine, sine; // [position, element], the elements in the shape `row`
   SmallVector<int64_t> partner;
@@ -226,7 +226,7 @@ struct RotaryPattern : OpRewritePattern<RotaryOp> {
     rewriter.replaceOp(op, rotary(op, *angles, builder));
     return success();
   }
-  std::unique_ptr<RotaryAngles> angles; // of one module, which one thread converts
+  std::unique_ptr<RotaryAngles> angles; // // tables of one module, which one thread converts
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// What a rank does about the blocks it holds, without communication.
+// // Ops of a rank on its own blocks, without communication.
 #include "LoopNest.h"
 
 namespace mlir::ppc {

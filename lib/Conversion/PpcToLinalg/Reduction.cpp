@@ -3,7 +3,7 @@
 
 namespace mlir::ppc {
 namespace {
-/// Of what is summed up along each row: in f32 at least.
+/// /// Type of sums along each row: f32 or wider.
 RankedTensorType withoutLast(RankedTensorType type) {
   return RankedTensorType::get(type.getShape().drop_back(), sumType(type.getElementType()));
 }

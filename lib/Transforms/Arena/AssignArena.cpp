@@ -1,4 +1,5 @@
-// Lays out a rank's memory: what is kept, slots, and what may share bytes since it is never there at the same time.
+// // Layout of a rank's memory: persistent buffers, slots, and buffers that share bytes since their lifetimes are
+// disjoint.
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -69,14 +70,15 @@ private:
 };
 } // namespace
 
-/// What other buffers hold is looked at from outside as well: when the step has ended, or when it went wrong.
+/// /// Whether the contents are dead after the last use. Other buffers are read from outside as well: after the step,
+/// or after a failure.
 static bool isGoneAfterUse(BufferOp buffer) {
   return buffer.getRole() == BufferRole::Scratch || buffer.getRole() == BufferRole::Gathered;
 }
 
 bool ArenaLayout::mayShare(const Placed &placed, uint32_t number, BufferOp buffer) const {
   BufferOp other = placed.buffer;
-  // Nothing in scratch outlives an action, so it may be used in turns.
+  // // Scratch does not outlive an action, so it may be used in turns.
   bool hold = buffer.getRole() != BufferRole::Scratch || other.getRole() != BufferRole::Scratch;
   return lifetimes.areApart(placed.number, number) || (!hold && lifetimes.takeTurns(placed.number, number));
 }
@@ -103,8 +105,8 @@ void ArenaLayout::place(uint32_t number, BufferOp buffer) {
     buffer.setStride(stride);
 }
 
-/// That of one stream together, the streams in the order of their first routines: each lies no higher than behind the
-/// largest scratch of each stream before.
+/// /// Scratch buffers by stream, the streams in the order of their first routines: each has an offset of at most the
+/// sum of the largest scratch of each earlier stream.
 SmallVector<std::pair<uint32_t, BufferOp>> ArenaLayout::scratchByStream() {
   DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streams; // by routine
   device.walk([&](RunOp run) { streams[run.getRoutineAttr()].insert(run.getStreamAttr()); });
@@ -125,7 +127,7 @@ SmallVector<std::pair<uint32_t, BufferOp>> ArenaLayout::scratchByStream() {
 }
 
 void ArenaLayout::run() {
-  // What is kept from step to step first, then slots; what may share comes behind.
+  // // Persistent buffers first, then slots; buffers that may share bytes follow.
   for (bool shares : {false, true}) {
     SmallVector<std::pair<uint32_t, BufferOp>> own;
     for (bool slots : {false, true})
@@ -147,7 +149,7 @@ void ArenaLayout::run() {
   placeSharing();
 }
 
-/// Where what they share lies.
+/// /// Gives buffers that share another one its offset.
 void ArenaLayout::placeSharing() {
   for (auto buffer : device.getBody().front().getOps<BufferOp>())
     if (FlatSymbolRefAttr shared = buffer.getSharesAttr()) {
@@ -157,7 +159,7 @@ void ArenaLayout::placeSharing() {
     }
 }
 
-/// Nothing there shares bytes: all of it is kept, or is in slots.
+/// /// Offsets in host memory, where no buffers share bytes: all are persistent, or in slots.
 void ArenaLayout::placeOnHost() {
   int64_t next = 0;
   for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
@@ -171,7 +173,7 @@ void ArenaLayout::placeOnHost() {
   }
 }
 
-/// How far the arena is from what is in use at one time.
+/// /// Reports the size of the arena relative to the bytes in use at one time.
 static void report(DeviceOp device, BufferUses &uses, size_t place, int64_t alignment) {
   auto remark = remark::analysis(device.getLoc(), remark::RemarkOpts::name("arena").category("ppc-arena"));
   if (!remark)

@@ -1,4 +1,5 @@
-// How each value of a step depends on the samples of a batch: the ground on which a batch may be cut in time.
+// // Dependence of the values of a step on the samples of a batch, which decides whether the batch can be split in
+// time.
 #ifndef PPC_TRANSFORMS_AUTODIFF_BATCHANALYSIS_H
 #define PPC_TRANSFORMS_AUTODIFF_BATCHANALYSIS_H
 
@@ -9,19 +10,20 @@ namespace mlir::ppc {
 
 /// Classifies the values of a step that is to run in `count` micro-batches of equal size. With several of them a value
 /// is one of three:
-/// - it lies along the batch: one of its dimensions is that of the samples, of which a micro-batch has its part;
-/// - it is a sum over the batch: what micro-batches give of it adds up;
-/// - it is invariant: computed of parameters and constants, the same in each micro-batch. Of one that is as long as the
-///   batch and meets samples each micro-batch needs its part, which is a copy of the ops that compute it with smaller
-///   types; where a sum is asked for, an invariant value counts once: divided by `count`.
-/// With one micro-batch everything may be.
+/// - along the batch: one of its dimensions is the samples, of which a micro-batch has a slice;
+/// - a sum over the batch: the results of the micro-batches are added;
+/// - invariant: computed from parameters and constants, equal in each micro-batch. If an invariant value is as long as
+/// the
+///   batch and is combined with samples, each micro-batch needs a slice, computed by copies of its ops with smaller
+///   types; if a sum is required, an invariant value counts once: divided by `count`.
+/// With one micro-batch every value is allowed.
 class BatchAnalysis {
 public:
   BatchAnalysis(func::FuncOp function, int64_t count);
 
   /// Fails, with an error on the op or input at fault, where micro-batches would compute something else than the batch.
   LogicalResult run();
-  /// Gives the ops of the body what they need of invariant values, and removes what nobody needs any more.
+  /// /// Gives the ops of the body slices of invariant values, and removes unused ops.
   void makeParts();
 
   /// The type of `value` in a micro-batch.
@@ -29,7 +31,7 @@ public:
 
   SmallVector<Operation *> body; ///< ops of one micro-batch, in order
   SmallVector<BlockArgument> inputs;
-  llvm::SetVector<Value> yielded; ///< what is used after the micro-batches: by ops of part update and as results
+  llvm::SetVector<Value> yielded; ///< ///< values used after the micro-batches: by ops of part update and as results
 
 private:
   /// The loop of `op` that walks the samples, if one does.
@@ -47,7 +49,7 @@ private:
 
   func::FuncOp function;
   int64_t count;
-  DenseMap<Value, unsigned> batchDims; ///< of values along the batch
+  DenseMap<Value, unsigned> batchDims; ///< ///< dimension of the samples, of values along the batch
   DenseSet<Value> sums;
   SmallVector<std::pair<OpOperand *, unsigned>> parts; ///< operands of which a micro-batch needs its part, and where
   SmallVector<OpOperand *> divided;                    ///< invariant operands that are added to sums
@@ -55,7 +57,7 @@ private:
   DenseMap<std::pair<Value, unsigned>, Value> made;
 };
 
-/// What products read of a parameter is the same for all micro-batches: made once, before them.
+/// /// Whether `op` casts a parameter for matmuls, with one result for all micro-batches: computed once, before them.
 bool isPreparation(Operation *op);
 bool isUpdate(Operation *op);
 

@@ -1,9 +1,9 @@
-// From the cuts of forward ops to those of their gradients.
+// // Shardings of gradient ops from the shardings of forward ops.
 #include "GradientCuts.h"
 
 namespace mlir::ppc {
 
-/// Whether `rule` can be cut as `of` is: it has the same loops, in whatever order.
+/// /// Whether `rule` can be sharded like `of`: it has the same loops, in whatever order.
 static bool walksLoopsOf(const ShardingRule &rule, const ShardingRule &of, DictionaryAttr factors) {
   if (rule.isNone() || rule.factors.size() != of.factors.size())
     return false;

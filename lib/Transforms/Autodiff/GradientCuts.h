@@ -1,4 +1,4 @@
-// How gradients are cut where the plan says how each op of the forward pass is.
+// // Shardings of gradient ops if the plan gives the sharding of each op of the forward pass.
 #ifndef PPC_TRANSFORMS_AUTODIFF_GRADIENTCUTS_H
 #define PPC_TRANSFORMS_AUTODIFF_GRADIENTCUTS_H
 
@@ -6,33 +6,33 @@
 
 namespace mlir::ppc {
 
-/// Writes `ppc.factors` onto gradient ops, as the planner prices them (lib/Planning/Chain/TemplateNetwork.cpp). What it
-/// leaves open, propagation decides.
+/// /// Writes `ppc.factors` onto gradient ops, as the planner's cost model assumes
+/// (lib/Planning/Chain/TemplateNetwork.cpp). Propagation decides about the others.
 class GradientCuts {
 public:
-  /// Cuts the ops behind `before` as `op` is, whose derivative they are, where they walk the same loops.
+  /// /// Shards the ops after `before` like `op`, whose derivative they are, if they have the same loops.
   void inherit(Operation *before, Operation *op);
 
-  /// Takes note of the gradient of an operand of `op`; they come in the order in which they are added up.
+  /// /// Records the gradient of an operand of `op`; they come in the order in which they are summed.
   void receive(Operation *op, unsigned operand);
 
-  /// Cuts the op that adds the gradient noted last to those of `value` before: as all of them are while they are alike,
-  /// then as `value` is made.
+  /// /// Shards the op that adds the last recorded gradient to the earlier ones of `value`: like the gradients while
+  /// they agree, then like the op that computes `value`.
   void cutSum(Value value, Operation *sum);
 
 private:
-  /// Axes of the dimensions, and those over which a sum is left open.
+  /// /// Axes of the dimensions, and the axes over which a sum is partial.
   struct Cut {
     SmallVector<SmallVector<Attribute>> dims;
     SmallVector<Attribute> open;
     bool operator==(const Cut &other) const { return dims == other.dims && open == other.open; }
   };
-  /// Of a tensor that `op` reads or writes; none: nobody says how the op is cut.
+  /// /// Sharding of a tensor that `op` reads or writes; std::nullopt if the sharding of the op is not specified.
   static std::optional<Cut> cutOf(Operation *op, bool isResult, unsigned number);
 
   struct Sum {
-    std::optional<Cut> common; ///< of all gradients; none: they differ, or one is not known
-    bool known = true;         ///< how each is cut
+    std::optional<Cut> common; ///< ///< sharding of all gradients; none: they differ, or one is not known
+    bool known = true;         ///< ///< whether the sharding of each is known
   };
   DenseMap<Value, Sum> sums;
 };

@@ -1,4 +1,5 @@
-// Micro-batching: cut the batch dimension of everything in time, as the partitioner cuts it over devices, and sum.
+// // Micro-batching: splits the batch dimension of all values in time, as the partitioner shards it over devices, and
+// sums.
 #include "BatchAnalysis.h"
 #include "mlir/IR/Builders.h"
 #include "ppc/Transforms/Autodiff/Passes.h"

@@ -11,8 +11,8 @@ using namespace ppcrt;
 
 namespace {
 
-/// What lies in a slot: the value of a micro-batch, by its number and that of its buffer, as several may share the
-/// slot; or one of the whole step.
+/// /// Contents of a slot: the value of a micro-batch, by its number and the number of its buffer, as several may share
+/// the slot; or a value of the whole step.
 constexpr int64_t kOfStep = -2;
 int64_t valueOf(const BufferUse &use) { return use.microBatch ? int64_t(use.buffer) << 32 | *use.microBatch : kOfStep; }
 int64_t microBatchOf(int64_t content) { return content & UINT32_MAX; }
@@ -36,9 +36,11 @@ private:
 
   const StepEvents &events;
   BufferUses &uses;
-  std::vector<size_t> firstSlot; ///< by buffer, and one more: places of slots; then those of groups, by device
+  std::vector<size_t>
+      firstSlot; ///< ///< by buffer, and one more: first locations of slots; then those of groups, by device
   UseOrder places;
-  DenseMap<uint32_t, uint32_t> completed; ///< by buffer that is a sum: what first used it as a whole
+  DenseMap<uint32_t, uint32_t>
+      completed; ///< ///< by buffer that is a sum: the activity that first used the complete sum
 };
 
 std::vector<size_t> numberSlots(ArrayRef<BufferOp> buffers) {
@@ -48,7 +50,7 @@ std::vector<size_t> numberSlots(ArrayRef<BufferOp> buffers) {
   return first;
 }
 
-/// How an action uses a buffer, for messages to people.
+/// /// Verb for the use of a buffer by an action, for messages to users.
 StringRef verbOf(Operation *action, bool isWrite) {
   if (isa<SendOp>(action))
     return "sent";
@@ -81,7 +83,7 @@ LogicalResult ProgramTime::begin(uint32_t activity, Clock ended) {
   return success();
 }
 
-/// What a device does over one group has one order.
+/// /// Checks that the communication of a device over one group is ordered.
 LogicalResult ProgramTime::communicate(uint32_t activity, uint32_t group, Clock ended) {
   size_t place = firstSlot.back() + events.getActivities()[activity].device * events.getGroupCount() + group;
   std::optional<uint32_t> earlier = places.add(place, activity, ended, /*isWrite=*/true);
@@ -120,7 +122,8 @@ LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock en
   return success();
 }
 
-/// What works for the whole step uses a sum once all micro-batches are in it; a check may look at any time.
+/// /// Checks that actions of the whole step use a sum after all micro-batches have added to it; a check may read it at
+/// any time.
 LogicalResult ProgramTime::checkSum(uint32_t activity, const BufferUse &use) {
   Operation *action = op(activity);
   bool isOfStep = llvm::TypeSwitch<Operation *, bool>(action)

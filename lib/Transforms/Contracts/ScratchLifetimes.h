@@ -1,4 +1,4 @@
-// What lies in the scratch of a function, and from when until when.
+// // Lifetimes of temporaries in the scratch of a function.
 #ifndef PPC_LIB_TRANSFORMS_CONTRACTS_SCRATCHLIFETIMES_H
 #define PPC_LIB_TRANSFORMS_CONTRACTS_SCRATCHLIFETIMES_H
 
@@ -6,12 +6,12 @@
 
 namespace mlir::ppc {
 
-/// Of a function as `ppc-assign-offsets` leaves it: views of one argument of bytes at fixed offsets stand for
-/// temporaries and for the scratch of calls. From its first to its last use, through whatever views of it and until
-/// communication that was started has been waited for, no other one may lie on a byte of it. Found from the code
-/// alone. What is in flight is not written meanwhile, what arrives not used at all, be it scratch or not. Errors are at
-/// what does so, with notes at start and wait; or at the view that comes later, with notes at the other one and at its
-/// last use.
+/// /// Checks a function after `ppc-assign-offsets`: views of one argument of bytes at fixed offsets are temporaries
+/// and the scratch of calls. From its first to its last use, through whatever views of it and until the wait of
+/// communication that was started, no other one may use a byte of it. Found from the code alone. The source of
+/// communication in flight is not written meanwhile, its destination not used at all, be it scratch or not. Errors are
+/// at the op that violates this, with notes at start and wait; or at the later view, with notes at the other one and at
+/// its last use.
 LogicalResult verifyScratchLifetimes(func::FuncOp function);
 
 } // namespace mlir::ppc

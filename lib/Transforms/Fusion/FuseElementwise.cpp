@@ -1,4 +1,4 @@
-// ppc-fuse-elementwise: upstream's fusion of elementwise linalg.generic ops, with the rule for when it pays.
+// // ppc-fuse-elementwise: upstream's fusion of elementwise linalg.generic ops, with a rule for when it is profitable.
 #include "ppc/Transforms/Fusion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -12,8 +12,8 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Fusion/Passes.h.inc"
 
 namespace {
-/// A producer with other users would be computed again for each of them; a consumer with a larger loop nest would
-/// compute it again for each iteration that it does not depend on.
+/// /// A producer with other users would be recomputed for each of them; a consumer with a larger loop nest would
+/// recompute it for each iteration that it does not depend on.
 bool pays(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
   auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());

@@ -1,4 +1,4 @@
-// ppc-fuse-rows: loops between products, attention and communication that share rows become one region each.
+// // ppc-fuse-rows: loops between matmuls, attention and communication that share rows become one region each.
 #include "ppc/Transforms/Fusion/BufferAccess.h"
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Fusion/RegionChoice.h"
@@ -18,7 +18,7 @@ namespace mlir::ppc {
 
 namespace {
 
-/// Whether a run of loops goes on behind `op`: it does nothing but arithmetic, or names a buffer.
+/// /// Whether a run of loops continues after `op`: it only computes scalars, or names a buffer.
 bool isBetween(Operation *op) {
   return isa<memref::AllocOp, ViewLikeOpInterface>(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op));
 }
@@ -85,8 +85,8 @@ private:
     return nullptr;
   }
 
-  /// Where a region overwrites a buffer that it has read, and nobody reads it behind, what it writes goes to a buffer
-  /// of its own: bufferization lets loops write over what they read last.
+  /// /// If a region overwrites a buffer that it has read, and the buffer is dead after the region, lets it write to a
+  /// new buffer instead: bufferization lets loops write over their last operand.
   void leaveInputs(scf::ExecuteRegionOp region) {
     Block &block = region.getRegion().front();
     llvm::SmallSetVector<Value, 8> read;
@@ -102,8 +102,8 @@ private:
     }
   }
 
-  /// Lets `op` and what follows it in its block use a new buffer instead of `root`, if `op` overwrites it and nothing
-  /// behind sees it through a view.
+  /// /// Lets `op` and its successors in its block use a new buffer instead of `root`, if `op` overwrites it and no
+  /// later op reads it through a view.
   void writeElsewhere(linalg::LinalgOp op, Value root) {
     OpOperand *out = nullptr;
     for (OpOperand &init : op.getDpsInitsMutable())
@@ -140,7 +140,7 @@ private:
     return clone->getResult(0);
   }
 
-  /// Buffers whose values nobody outside of the region needs become its own, in registers.
+  /// /// Moves buffers whose values are not used outside of the region into it, in registers.
   void keepInside(scf::ExecuteRegionOp region) {
     Block &block = region.getRegion().front();
     llvm::MapVector<Value, bool> buffers; // -> whether their first use writes alone

@@ -1,4 +1,4 @@
-// What ops can share the rows of a kernel, and where each finds its operands.
+// // Ops that can share the rows of a kernel, and the offsets of their operands.
 #include "ppc/Transforms/Fusion/RowRegion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,7 +36,7 @@ std::optional<Combination> combinationOf(linalg::LinalgOp op) {
 
 static int64_t product(ArrayRef<int64_t> sizes) { return ShapedType::getNumElements(sizes); }
 
-/// Only arithmetic on its elements, which are whole bytes, of buffers whose places are known.
+/// /// Whether the op only computes on its elements, which are whole bytes, of buffers with known offsets.
 static bool isPlain(linalg::LinalgOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
@@ -59,7 +59,8 @@ static SmallVector<bool> reductionLoops(linalg::LinalgOp op) {
                              [](utils::IteratorType type) { return type == utils::IteratorType::reduction; });
 }
 
-/// The place where loops are cut into those before, which cover `before` iterations, and the rest, which cover `after`.
+/// /// The index at which loops split into those before, which cover `before` iterations, and the rest, which cover
+/// `after`.
 static std::optional<unsigned> cutLoops(ArrayRef<int64_t> sizes, int64_t before, int64_t after) {
   for (unsigned cut = 0; cut <= sizes.size(); ++cut)
     if (product(sizes.take_front(cut)) == before && product(sizes.drop_front(cut)) == after)
@@ -117,7 +118,7 @@ static std::optional<RowMember> memberOf(linalg::LinalgOp op, const RowDomain &d
   return member;
 }
 
-/// The domain that a reduction asks for; none of other ops, or where it has another form.
+/// /// The domain that a reduction requires; std::nullopt for other ops, or if it has another form.
 static std::optional<RowDomain> domainOf(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<bool> reduces = reductionLoops(op);
@@ -196,7 +197,7 @@ bool RowRegion::hasRole(RowRole role) const {
   return llvm::any_of(members, [&](const RowMember &member) { return member.role == role; });
 }
 
-/// True if no two iterations share a place.
+/// /// True if no two iterations access one element.
 static bool isInjective(const RowPlace &place, int64_t rows, int64_t columns) {
   SmallVector<LoopSpan> spans(place.rows);
   llvm::append_range(spans, place.columns);
@@ -212,7 +213,7 @@ static bool isInjective(const RowPlace &place, int64_t rows, int64_t columns) {
   return true;
 }
 
-/// True if two views of a buffer have no place in common in any two rows: parts of each row, next to each other.
+/// /// True if two views of a buffer have no element in common in any two rows: adjacent parts of each row.
 static bool areApart(const RowPlace &a, const RowPlace &b) {
   auto length = [](const RowPlace &place) {
     return place.columns.size() == 1 && place.columns.front().step == 1 ? place.columns.front().size : 0;
@@ -232,7 +233,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
     Value buffer;
     const RowPlace *place;
     bool isLinear, isSummed, isStart, isWritten, isMixed;
-    SmallVector<std::pair<Value, const RowPlace *>> others; // views at other places, apart from all before
+    SmallVector<std::pair<Value, const RowPlace *>> others; // // views at other offsets, disjoint from all before
   };
   llvm::DenseMap<Value, Known> roots;
   for (const RowMember &member : members) {
@@ -275,7 +276,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
         isSame = true;
       }
       if (isSum && known.isStart && !known.isSummed && known.buffer == wholeBuffer(operand.get())) {
-        known.isSummed = true; // its places are those of chunks
+        known.isSummed = true; // // its offsets are those of chunks
         continue;
       }
       if (isSum || isStart || known.isStart)
@@ -333,7 +334,7 @@ bool RowRegion::fits(std::string *why, bool isPart) const {
     return false;
   if (!hasReductions())
     return true;
-  // Of the 65,536 registers of a multiprocessor, at most 255 a thread, some of which addresses and arithmetic take.
+  // // A multiprocessor has 65,536 registers, a thread at most 255, some of which addresses and arithmetic use.
   constexpr int64_t all = 65536, most = 255, others = 40, longest = 64;
   if (threads().elements() > longest || heldRegisters(*this) > std::min(most, all / threads().threads) - others)
     return refuse(why, "the rows do not fit into registers");

@@ -17,11 +17,11 @@ namespace mlir::ppc {
 
 namespace {
 
-/// At most so many chunks, two for a multiprocessor, and so many rows in one at least: partial sums are written and
-/// read once.
+/// /// Upper bound on the number of chunks, two for a multiprocessor, and lower bound on the rows of one: partial sums
+/// are written and read once.
 constexpr int64_t kMostChunks = 256, kFewestRows = 8;
 
-/// How rows are cut: before loop `loop`, which is cut into `outer` parts.
+/// /// Split of rows: before loop `loop`, which is split into `outer` parts.
 struct Cut {
   unsigned loop = 0;
   int64_t outer = 1, chunks = 1;
@@ -39,7 +39,7 @@ Cut cutRows(ArrayRef<int64_t> rows) {
   return best;
 }
 
-/// The number of leading reductions of a sum in f32 that has no others, and whose result moves with the loops behind
+/// /// The number of leading reductions of a sum in f32 that has no others, and whose result moves with the loops after
 /// them; 0 for other ops.
 unsigned summedRows(linalg::GenericOp op) {
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
@@ -57,8 +57,8 @@ unsigned summedRows(linalg::GenericOp op) {
   return out.isProjectedPermutation() && out.getNumResults() == types.size() - rows ? rows : 0;
 }
 
-/// The op that alone reads `buffer` behind `sum`, if it adds it to what its result holds; then the sum can begin with
-/// that. `start`: the op that fills `buffer` with zeros for the sum.
+/// /// The op that alone reads `buffer` after `sum`, if it adds it to the contents of its result; then the sum can
+/// start from these. `start`: the op that fills `buffer` with zeros for the sum.
 struct Accumulation {
   linalg::LinalgOp start;
   linalg::GenericOp add;
@@ -99,7 +99,7 @@ std::optional<Accumulation> accumulationOf(linalg::GenericOp sum) {
                    llvm::all_of(add.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
   if (!addsBoth || !isInPlace)
     return std::nullopt;
-  // Nobody may look at what is added to between the sum and the addition.
+  // // The addend must not be accessed between the sum and the addition.
   for (Operation *op = sum; op != add; op = op->getNextNode())
     for (const BufferAccess &access : accessesOf(op))
       if (access.root == rootBuffer(into))
@@ -174,7 +174,7 @@ private:
     return partial;
   }
 
-  /// A buffer with the dimension along which `cut.loop` moves cut in two.
+  /// /// A view of the buffer with the dimension of loop `cut.loop` split in two.
   Value expanded(Value buffer, AffineMap map) {
     auto type = dyn_cast<MemRefType>(buffer.getType());
     auto dim = map.getResultPosition(getAffineDimExpr(cut.loop, sum.getContext()));
@@ -225,7 +225,7 @@ private:
 /// Rows of a sum over a whole tensor, at most, and how long they are at least.
 constexpr int64_t kMostRows = 1024, kShortestRow = 256;
 
-/// Into how many equal rows a sum in f32 of all elements of its inputs is cut; 1 for other ops.
+/// /// The number of equal rows into which a sum in f32 of all elements of its inputs is split; 1 for other ops.
 int64_t wholeRows(linalg::GenericOp op) {
   auto combination = combinationOf(op);
   if (!combination || !isa<arith::AddFOp>(combination->op) || op.getNumParallelLoops() || op.hasIndexSemantics() ||
