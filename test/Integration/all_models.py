@@ -5,7 +5,7 @@
     all_models.py --build BUILD --cut-down [NAME...]
 
 At full size: `ppc-plan --target` on 32 H100, 1,024 for models above 100 billion parameters, then `ppc-compile --plan` to object code
-with the proof of equivalence, without dropout, which programs do not have. Prints a row for each model, and behind the table why a model failed.
+with the proof of equivalence, without dropout, which programs do not have. Prints a row for each model, and after the table the reasons of failures.
 
 --cut-down: the same plans, with few and small layers and no degree above 2. Their programs run on this machine and are compared with
 the single-rank program (`ppc-compile --check`).
@@ -41,11 +41,11 @@ DROPOUT = ["attn_pdrop", "resid_pdrop", "embd_pdrop", "attention_dropout", "hidd
 
 
 class Failed(Exception):
-    """What a command said."""
+    """Output of a command."""
 
 
 class Measured:
-    """What a command took, and what it printed."""
+    """Resources of a command, and its output."""
 
     def __init__(self, command, log):
         start = time.monotonic()

@@ -3,7 +3,7 @@
 
     best_plans.py --build BUILD [--against TABLE] [--write TABLE] [--compile host|cuda|both] [NAME...]
 
-Plans for four nodes of eight H100, 128 for models above 100 billion parameters, by `ppc-plan` without a --target: whatever it can price. A row says
+Plans for four nodes of eight H100, 128 for models above 100 billion parameters, by `ppc-plan` without a --target: all layouts that it can estimate. A row lists
 the step time by formulas, the memory of a device, and the layout. --against compares with a kept table (Inputs/best-plans.csv) and
 fails where a step is predicted slower than there by more than 0.1 %. --compile gives the plan of every row to ppc-compile at full
 size, with the proof, and says what became of it; plans that are the same layout are compiled once. Dropout is turned off, which programs do not
@@ -66,7 +66,7 @@ def refusal(text):
 
 
 def compiled(arguments, config, model, pin, folder):
-    """What ppc-compile makes of the best plan under a pin, for each target."""
+    """ppc-compile's result for the best plan under a pin, for each target."""
     path = os.path.join(folder, "plan.yaml")
     subprocess.run([*command(arguments, model, config, pin), "--brief", "--emit", "plan", "-o", path], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -5,10 +5,10 @@ differ is noted, and the same run says nothing.
     checkpoint_pairs.py --build BUILD [--count N] [--seed S] [--list]
     checkpoint_pairs.py --build build/dev --count 200 --seed 1      all kinds of pairs, 3 minutes on two cores
 
-Each pair draws a model, trains it for a step with a checkpoint, changes one thing (of the model, the optimizer, the layout, the
+Each pair chooses a model at random, trains it for a step with a checkpoint, changes one thing (of the model, the optimizer, the layout, the
 data, the command line) and goes on. Programs are compiled once for all pairs that need them. A thing of `REFUSED` must end the
-run with status 1 and name what differs, with --resume-anyway go on and say what it ignores; a thing of `NOTED` must go on with
-a note that names it; one of `SILENT` must go on and say nothing. The list of the three kinds is that of docs/guide/Checkpoints.md.
+run with status 1 and name what differs, with --resume-anyway resume and report the ignored difference; a thing of `NOTED` must resume with
+a note that names it; one of `SILENT` must resume without a note. docs/guide/Checkpoints.md lists the three kinds.
 """
 import argparse
 import collections
@@ -131,7 +131,7 @@ THINGS = [
     Thing("random tokens", REFUSED, EVERY, ["data is random tokens here"], run=("synthetic",)),
     Thing("seed", REFUSED, EVERY, ["--seed 7"], run=("--seed", "7")),
     Thing("order", REFUSED, EVERY, ["--order shuffle"], run=("--order", "shuffle")),
-    # what may differ
+    # allowed differences
     Thing("data-parallel ranks", NOTED, EVERY, ["ranks 2 instead of 1", "layout "], with_options("--dp", "2")),
     Thing("sharded state", NOTED, ("llama", "gpt2"), ["ranks 2 instead of 1", "layout "], with_options("--dp", "2", "--zero", "1")),
     Thing("tensor-parallel ranks", NOTED, ("llama", "gpt2"), ["ranks 2 instead of 1", "layout "], with_options("--tp", "2")),
@@ -141,7 +141,7 @@ THINGS = [
     Thing("precision", NOTED, ("llama", "gpt2", "mixtral"), ["precision bf16 instead of f32"], with_options("--precision", "bf16")),
     Thing("name of the model", NOTED, ("llama",), ["name of the model mistral instead of llama"],
           with_config(architectures=["MistralForCausalLM"], model_type="mistral", sliding_window=None)),
-    Thing("place of the data", NOTED, EVERY, ["--data "], run=("data", lambda data, scratch, draw: data)),
+    Thing("path of the data", NOTED, EVERY, ["--data "], run=("data", lambda data, scratch, draw: data)),
     Thing("data as 16-bit ids", NOTED, EVERY, ["--data "], run=("data.bin", as_ids(2))),
     Thing("data as 32-bit ids", NOTED, EVERY, ["--data "], run=("data.bin", as_ids(4))),
     Thing("threads", NOTED, EVERY, ["threads of a rank 2 instead of 1"], run=("--threads", "2")),
@@ -149,7 +149,7 @@ THINGS = [
     Thing("last learning rate", NOTED, EVERY, ["--min-lr 0.005 instead of "], run=("--min-lr", "5e-3")),
     Thing("warm-up", NOTED, EVERY, ["--warmup 2 instead of 1"], run=("--warmup", "2")),
     Thing("steps", NOTED, EVERY, ["--steps 4 instead of 3"], run=("--steps", "4")),
-    # what says nothing
+    # changes without a note
     Thing("initial values", SILENT, ("llama", "gpt2"), [], with_config(initializer_range=0.1)),
     Thing("positions that a model without a table may have", SILENT, ("llama", "mixtral"), [], with_config(max_position_embeddings=128)),
     Thing("log", SILENT, EVERY, [], run=("--print-every", "1")),
@@ -204,7 +204,7 @@ class Pairs:
             return status, "".join(line for line in errors if " for the disk of " not in line)  # a machine that stands still
 
     def options(self, thing, draw):
-        """Of the run that goes on."""
+        """Options of the run that resumes."""
         if thing.run is None:
             return ["--data", self.data]
         if thing.run[:1] == ("synthetic",):
@@ -217,7 +217,7 @@ class Pairs:
         return ["--data", self.data, *thing.run]
 
     def check(self, model, thing, draw):
-        """Problems of one pair. The two programs change places at random where both are compiled."""
+        """Problems of one pair. The two programs are swapped at random if both are compiled."""
         base = Variant(model)
         other = thing.program(base) if thing.program else base
         names = thing.names
@@ -257,15 +257,15 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", nargs="*", default=list(MODELS), help="of which to draw")
+    parser.add_argument("--models", nargs="*", default=list(MODELS), help="models to choose from")
     parser.add_argument("--runs", action="store_true", help="only what differs without another program")
     parser.add_argument("--only", metavar="NAME", help="one thing alone, in all models")
-    parser.add_argument("--list", action="store_true", help="print what is drawn")
+    parser.add_argument("--list", action="store_true", help="print the chosen pairs")
     arguments = parser.parse_args()
     pool = [(model, thing) for thing in THINGS for model in thing.models if model in arguments.models and not (arguments.runs and thing.program)]
     pool = [(model, thing) for model, thing in pool if arguments.only in (None, thing.name)]
     if not pool:
-        parser.error("nothing to draw from")
+        parser.error("nothing to choose from")
     draw = random.Random(arguments.seed)
     # Each once before any comes again.
     drawn = []

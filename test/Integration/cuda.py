@@ -3,9 +3,9 @@
 
     cuda.py --build BUILD [--steps N] [--seed N] [--links host|nccl] [--launches graphs|plain] [--jobs N] [ROW...]
 
-Of every row the program of --target cuda must have the losses of that of --target host in each step, within TOLERANCE (relative), and
-nothing may be done in a step that has to be done before it (test/CudaStandIn/Driver). --seed draws the order in which the stand-in does
-what has been issued; without it everything is done as late as is legal. A name of a row, or a part of one, selects. No GPU is used, and
+In every row the program of --target cuda must have the losses of the --target host program in each step, within TOLERANCE (relative), and
+no call is allowed in a step that belongs before it (test/CudaStandIn/Driver). --seed sets the random order in which the fake driver executes
+issued operations; without it each is executed as late as is legal. A name of a row, or a part of one, selects. No GPU is used, and
 none of the results is one of a GPU.
 """
 import argparse
@@ -22,8 +22,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE = {"f32": 1e-5, "bf16": 1e-2}
 SHAPE = ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1"]
 
-# name -> family (of Reference/Cases, or a file of Inputs), options of the layout (or over which axis a plan file cuts experts), precision, and the chip
-# of the stand-in where it is not sm_80
+# name -> family (of Reference/Cases, or a file of Inputs), options of the layout (or the axis over which a plan file
+# shards experts), precision, and the chip of the fake driver if it is not sm_80
 ROWS = {
     "llama": ("llama", ["--ranks", "1"], "f32"),
     "llama-bf16": ("llama", ["--ranks", "1"], "bf16"),
@@ -83,7 +83,7 @@ def configuration(scratch, family):
 
 
 def shape(scratch, layout):
-    """The options of a row that say how the model is cut."""
+    """The parallelism options of a row."""
     if isinstance(layout, list):
         return [*SHAPE, *layout]
     path = os.path.join(scratch, f"experts-{layout}.yaml")

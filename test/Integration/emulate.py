@@ -3,12 +3,12 @@
 
     emulate.py --build BUILD [--steps N] [--slowdown K] [--rates R,R,R] [--overlap off,on] [NAME...]
 
-For each layout, without and with communication beside computation: compiles it, measures once how long its bodies take (--save-durations),
+For each layout, without and with overlap of communication: compiles it, measures once how long its routines take (--save-durations),
 and for each rate of the links runs it with these durations and replays the same program with the same two files (ppc-simulate-program).
-Layouts are those of ZeRO 1 to 3 and of tensor parallelism; `schedules` stands for every pipeline schedule over 4 devices with 16 micro-batches,
+Layouts are ZeRO 1 to 3 and tensor parallelism; `schedules` stands for every pipeline schedule over 4 devices with 16 micro-batches,
 where there is nothing but messages. Prints a row for each: step and exposed communication of the first rank, measured and simulated, and late
-bodies; for each layout that has both, by how much overlap shortens the step and what is exposed. Ends with 1 when steps differ
-by more than 5 % in the median or 10 % at worst, more than 1 % of the bodies were late, or an arena is not what was predicted. The more others
+routines; for each layout that has both, by how much overlap shortens the step and what is exposed. Ends with 1 when steps differ
+by more than 5 % in the median or 10 % at worst, more than 1 % of the routines were late, or an arena is not what was predicted. The more others
 use the machine, the larger the slowdown has to be, and the lower the rates with it.
 """
 import argparse
@@ -34,7 +34,7 @@ RATES = [2e5, 1e6, 5e6]
 LATENCY = 2e-3
 SLOWDOWN = 1500
 MEDIAN, WORST, LATE = 0.05, 0.10, 0.01
-ATTEMPTS = 6  # of a run that says that too many of its bodies were late
+ATTEMPTS = 6  # attempts of a run that reports that too many of its routines were late
 
 
 def write_json(path, value):
@@ -48,7 +48,7 @@ def links(rate):
 
 
 class Layout:
-    """What is compiled: `name` of LAYOUTS, or pp4- and a schedule."""
+    """The compiled layout: `name` of LAYOUTS, or pp4- and a schedule."""
 
     def __init__(self, name, scratch):
         self.model = MODEL
@@ -61,7 +61,7 @@ class Layout:
 
 
 def measure(program, network, steps, *options):
-    """Means of the steps that are no preparation: step, exposed communication; and how many bodies were late, of how many."""
+    """Means of the measured steps: step, exposed communication; and how many routines were late, of how many."""
     log = program + ".jsonl"
     command = [program, "--synthetic", "--steps", steps, "--emulate", network, "--log", log, *options]
     for attempt in range(ATTEMPTS):
@@ -88,7 +88,7 @@ def simulate(build, form, network, steps):
 
 
 def scale(bodies, reference):
-    """Lets each routine take in all what it takes in `reference`, however it is cut into pieces: the same work takes the same time."""
+    """Gives each routine its total time in `reference`, however it is split into segments: the same work takes the same time."""
     for device, other in zip(bodies["devices"], reference["devices"]):
         totals = {body["entry"]: sum(body["pieces_s"]) for body in other["bodies"]}
         for body in device["bodies"]:
@@ -97,7 +97,7 @@ def scale(bodies, reference):
 
 
 def compare(arguments, scratch, layout, overlap, reference):
-    """The rows of a layout: (rate, measured, simulated), each of a step and what of it is exposed; and late bodies. `reference` is given
+    """The rows of a layout: (rate, measured, simulated), each of a step and its exposed communication; and late routines. `reference` is given
     the durations of the first state of overlap, and taken for the other one."""
     options = [*layout.options, "--overlap=" + overlap]
     program = programs.compile_model(arguments.build, layout.model, options, os.path.join(scratch, "train"), optimize=None)
@@ -120,7 +120,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and bin/ppc-opt")
     parser.add_argument("--steps", type=int, default=6, help="that are measured and replayed")
-    parser.add_argument("--slowdown", type=float, default=SLOWDOWN, help="of bodies against this machine")
+    parser.add_argument("--slowdown", type=float, default=SLOWDOWN, help="slowdown of routines against this machine")
     parser.add_argument("--rates", default=",".join(f"{rate:g}" for rate in RATES), help="bytes per second of a port")
     parser.add_argument("--overlap", default="off,on")
     parser.add_argument("names", nargs="*", default=[], help="schedules, or of " + ", ".join([*LAYOUTS, *("pp4-" + name for name in SCHEDULES)]))
@@ -149,7 +149,7 @@ def main():
         change = [f"{100 * (on[kind][what] / off[kind][what] - 1):+.1f} %" for what in (0, 1) for kind in (0, 1)]
         print(f"| {name} | {rate:g} | {' | '.join(change)} |")
     median, worst, share = statistics.median(differences), max(differences), late / pieces
-    print(f"\nsteps differ by {100 * median:.1f} % in the median, {100 * worst:.1f} % at worst; {100 * share:.2f} % of the bodies were late")
+    print(f"\nsteps differ by {100 * median:.1f} % in the median, {100 * worst:.1f} % at worst; {100 * share:.2f} % of the routines were late")
     sys.exit(median > MEDIAN or worst > WORST or share > LATE)
 
 

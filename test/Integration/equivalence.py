@@ -6,7 +6,7 @@
 The loss of every step must agree within the first of TOLERANCES (relative), the gradient norm of every step within the second
 (relative), and every parameter after the last step within the third (relative L2). A name of the table selects its row, a part of names all that
 have it.
-In bf16 a sum in another order may round to another number, which later steps see, and how products round depends on the processor: a row
+In bf16 a sum in another order may round to another number, which later steps see, and the rounding of matmuls depends on the processor: a row
 in bf16 that exceeds the tolerances passes only if the same layout in f32 keeps those of f32, and in bf16 is at most twice as far from f32 as
 one rank in bf16.
 """
@@ -250,7 +250,7 @@ def in_f32(options):
 
 
 def judge_in_f32(found, expected, exact, wide):
-    """What is wrong with a bf16 run beyond what rounding explains: `exact` is one rank in f32, `wide` the layout in f32."""
+    """Errors of a bf16 run beyond the rounding error: `exact` is one rank in f32, `wide` the layout in f32."""
     return ["in f32, " + problem for problem in compare(wide, exact)[0]] + beyond_rounding(found, expected, exact)
 
 

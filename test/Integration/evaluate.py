@@ -4,7 +4,7 @@
     evaluate.py --build BUILD
 
 Each sample counts once, also those that do not fill a batch: the loss is the mean of those that a program of one sample at a time
-finds one by one. Gradients that are saved are those of the last step, whether something is evaluated after it or not. With a learning rate of 0 the loss that is evaluated is, bit for bit, the mean of the losses of a run that trains on that data in
+finds one by one. Saved gradients belong to the last step, whether something is evaluated after it or not. With a learning rate of 0 the loss that is evaluated is, bit for bit, the mean of the losses of a run that trains on that data in
 the order of the file. Evaluating leaves training as it is, bit for bit, and layouts agree within LOSS_TOLERANCE.
 """
 import argparse
@@ -33,7 +33,7 @@ KNOWN_MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vo
                "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": True}
 KNOWN = {5: 5.592065, 10: 5.462883}
 KNOWN_BATCHES = [1, 8, 10]
-SAMPLES = [3, 8, 13]  # of a global batch of 8
+SAMPLES = [3, 8, 13]  # samples of a global batch of 8
 LOSS_TOLERANCE = {"bf16": 1e-2}  # relative; 1e-5 otherwise
 
 
@@ -46,7 +46,7 @@ def held_out(scratch, samples):
 
 
 def evaluated(program, held, **options):
-    """What a program finds before it is trained."""
+    """Evaluation of a program before training."""
     with tempfile.NamedTemporaryFile() as log:
         programs.run([program, "--steps", "0", "--eval-data", held, "--log", log.name, "--quiet"]
                      + [f"--{name.replace('_', '-')}={value}" for name, value in options.items()])

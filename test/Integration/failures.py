@@ -103,7 +103,7 @@ class Running:
         self.ranks = processes.children(self.process.pid)
 
     def finish(self):
-        """Waits; returns exit status, output, and problems with what is left behind."""
+        """Waits; returns exit status, output, and problems with processes and files that remain."""
         problems = []
         try:
             status = self.process.wait(programs.PATIENCE_S)

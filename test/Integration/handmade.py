@@ -20,11 +20,11 @@ import programs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "Handmade")
-TOLERANCE = 2e-5  # of sums in f32, and of six digits
+TOLERANCE = 2e-5  # tolerance of sums in f32, and of six digits
 
 
 def read(path):
-    """What the first lines say: the right values, if any, and pairs of options and the text of a refusal (None: it runs)."""
+    """Expectations in the first lines: the right values, if any, and pairs of options and the text of a refusal (None: it runs)."""
     right, cases = None, []
     with open(path) as file:
         for line in file:
@@ -42,7 +42,7 @@ def read(path):
 
 
 def check(build, name, right, options, reason, folder):
-    """What is wrong with one case, or None."""
+    """Error of one case, or None."""
     path = os.path.join(FOLDER, name + ".mlir")
     program = os.path.join(folder, name + re.sub(r"\W+", "-", options))
     status, output = programs.execute([os.path.join(build, "bin/ppc-compile"), path, *options.split(), "-o", program])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What of the reductions of gradients the planner takes as hidden, beside what ppc-compile decides for the same layout.
+"""Compares the hidden share of gradient reductions in the planner with ppc-compile's decisions for the same layout.
 
     hidden_reductions.py --build BUILD [NAME...]
 
-ppc-compile says for each device of the pipeline axis what all its sums take at once and what its buckets leave behind the last backward
-(--explain); ppc-plan with --target has the latter for each stage. Prints differences in shares of what all takes at once; ends with 1 where
+ppc-compile says for each pipeline rank the time of all its sums at once and the exposed time of its buckets after the last backward
+(--explain); ppc-plan with --target has the latter for each stage. Prints differences in shares of the time of all at once; ends with 1 where
 one is above 10 %.
 """
 import argparse
@@ -34,7 +34,7 @@ CASES = [
 
 
 def machine(folder, cluster):
-    """The preset with so many nodes, whose communication takes no multiprocessors: what it slows down is no reduction that is left."""
+    """The preset with `nodes` nodes, whose communication takes no multiprocessors: slowed-down kernels do not count as exposed reductions."""
     name, _, nodes = cluster.partition(":")
     with open(os.path.join(HERE, "../../lib/Cluster/Presets", name + ".yaml")) as file:
         text = re.sub(r"(device: {.*?) }", r"\1, communication_share: 0 }", file.read(), count=1)
@@ -52,14 +52,14 @@ def options(degrees, seq_len, global_batch, cluster, target):
 
 
 def decided(build, model, given):
-    """(what all takes at once, what is left) by device."""
+    """(time of all at once, exposed time) by device."""
     said = programs.run([os.path.join(build, "bin/ppc-compile"), model, *given, "--explain", "--emit=program", "-o", os.devnull])
     return {int(device): (float(all_) * UNITS[all_unit], float(left) * UNITS[left_unit])
             for device, _, all_, all_unit, left, left_unit in LINE.findall(said)}
 
 
 def planned(build, model, given, scratch):
-    """What is left, by stage."""
+    """Exposed time, by stage."""
     path = os.path.join(scratch, "plan.json")
     programs.run([os.path.join(build, "bin/ppc-plan"), model, *given, "--forbid", "sp", "--forbid", "cp", "--forbid", "vp", "--emit", "json",
                   "--top", "1", "-o", path])
@@ -83,7 +83,7 @@ def main():
             stages = planned(arguments.build, model, given, scratch)
             devices = decided(arguments.build, model, given)
         if len(devices) != len(stages):
-            sys.exit(f"{name} {degrees}: ppc-compile says nothing of some reductions")
+            sys.exit(f"{name} {degrees}: ppc-compile does not report some reductions")
         for device, (at_once, left) in devices.items():
             difference = abs(stages[device] - left) / at_once
             worst, compared = max(worst, difference), compared + 1

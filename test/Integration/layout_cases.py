@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws random small models and random layouts of 1 to 16 ranks, and compares each with the same model on one rank, in process.
+"""Generates random small models and random layouts of 1 to 16 ranks, and compares each with the same model on one rank, in process.
 
     layout_cases.py --build BUILD [--count N] [--seed S] [--jobs N] [--keep FOLDER] [--state FILE]
     layout_cases.py --build BUILD --replay FOLDER
 
-What random_layouts.py compiles, starts and trains is here imported, cut, proved, executed in random orders that streams, tokens and
+The cases of random_layouts.py are here imported, partitioned, proved and executed in random orders that streams, tokens and
 messages allow, and computed on the interpreter in f64 (ppc-opt --test-ppc-layout-cases): hundreds of cases a minute. A model or a layout that
 is refused when it is read, or has fewer parts than ranks, counts as refused; every other error, a difference, a crash and a hang count as failed. What fails is made
 smaller, printed with the command that repeats it, and kept with --keep; --replay runs what was kept. With --state a run that was
@@ -74,7 +74,7 @@ def fit(model, layout):
 
 
 def outcomes(build, cases):
-    """What became of each case; a process that dies is what became of the case it was at."""
+    """Outcome of each case; if a process dies, that is the outcome of its current case."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         empty, listed = os.path.join(folder, "empty.mlir"), os.path.join(folder, "list")
@@ -109,7 +109,7 @@ def is_failure(outcome):
 
 
 def kind(outcome):
-    """What stays the same while a failure is made smaller."""
+    """The invariant while a failure is made smaller."""
     return re.sub(r"[0-9]+|'[^']*'|\"[^\"]*\"", "", outcome)[:40]
 
 
@@ -222,7 +222,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-opt")
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, help="of the first case; the next ones follow (default: drawn and printed)")
+    parser.add_argument("--seed", type=int, help="seed of the first case; the next ones follow (default: random, printed)")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--keep", help="folder for failures, made smaller")
     parser.add_argument("--state", help="file from which a run goes on")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compares what the planner prices of compiled programs with what they do: the rows of both ledgers (docs/internals/Ledger.md).
+"""Compares the planner's model of compiled programs with the programs: the entries of both per-rank accountings (docs/internals/Ledger.md).
 
     ledger.py --build BUILD [--target host|cuda] [--random N] [--searches N] [--seed S] [--verbose] [NAME...]
 
 Programs are compiled as far as their partition: the layouts of equivalence.py (a name, or a part of one, selects), layouts for the
-models of Reference/Cases, N random models and layouts as random_layouts.py draws them, each with the seed that draws it again, and the
+models of Reference/Cases, N random models and layouts of random_layouts.py, each with the seed that reproduces it, and the
 final plans of N searches of each kind: over grids of a transformer, over groups of devices (planned for a machine of two kinds, run
-on one), over the ops of programs that are no transformer.
+on one), over the ops of programs that are not transformers.
 
 Calls of SMALL bytes and more must be equally many, of each kind, group of ranks, element type and size, in each phase of each
-device. Smaller ones, those of prepare and update, and what ZeRO-2 and -3 exchange in micro-batches, which are priced together, must move equally
+device. Smaller ones, those of prepare and update, and what ZeRO-2 and -3 exchange in micro-batches, which are modelled together, must move equally
 many bytes of each kind, group and type. FLOPs and bytes of memory must be equal.
 """
 import argparse
@@ -36,31 +36,32 @@ CASES = ["--dp 2 --tp 2 --micro-batch 2", "--tp 2 --sp=on --pp 2 --micro-batch 2
          "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2",
          "--tp 4 --tp-depth 2 --micro-batch 2", "--dp 2 --tp 4 --tp-depth 2 --pp 2 --zero 1 --micro-batch 1 --recompute full",
          "--tp 4 --tp-rows 2 --sp=on --micro-batch 2", "--dp 2 --tp 4 --tp-rows 2 --sp=on --pp 2 --zero 1 --micro-batch 1 --recompute full"]
-# Of even.json, whose heads depth divides (SequenceExchange.cpp, CompiledState.cpp).
+# Cases of even.json, whose heads depth divides (SequenceExchange.cpp, CompiledState.cpp).
 DEPTH_CASES = ["--tp 4 --tp-depth 2 --micro-batch 2 --pp 2 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-depth 2 --micro-batch 1",
                "--dp 2 --zero 2 --tp 4 --tp-depth 2 --micro-batch 1 --recompute selective", "--dp 2 --zero 1 --tp 4 --tp-depth 4 --micro-batch 1",
                "--dp 4 --zero 3 --gradient-group 2 --parameter-group 2 --tp 4 --tp-depth 2 --micro-batch 1",
                "--dp 2 --tp 4 --tp-depth 2 --pp 2 --schedule zb1p --zero 1 --micro-batch 1"]
-# Of models without learned positions besides, whose gradient is summed before it is one of the table (docs/internals/Ledger.md).
+# Further cases for models without learned positions, whose gradient is summed before it becomes one of the table
+# (docs/internals/Ledger.md).
 SHARDED_CASES = ["--dp 4 --zero 2 --gradient-group 2 --micro-batch 1", "--dp 4 --zero 3 --gradient-group 1 --micro-batch 1 --pp 2",
                  "--dp 4 --tp 2 --sp=on --zero 3 --gradient-group 2 --parameter-group 2 --micro-batch 1",
                  "--dp 4 --zero 3 --gradient-group 2 --micro-batch 1 --recompute full", "--dp 4 --zero 3 --parameter-group 2 --micro-batch 1",
                  "--dp 8 --zero 3 --shard-group 4 --gradient-group 2 --parameter-group 2 --micro-batch 1",
                  "--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zero 3 --pp 2 --micro-batch 1 --schedule zb1p",
                  "--dp 3 --zero 3 --tp 2 --micro-batch 1 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-rows 2 --sp=on --micro-batch 1"]
-# Of the cases above those in which something is known to differ (docs/internals/Ledger.md): run where a name selects them.
+# Cases above with a known difference (docs/internals/Ledger.md): run if a name selects them.
 KNOWN = {*((model, SHARDED_CASES[5]) for model in ("bloom", "gemma", "qwen2", "tied")), ("gpt-neox", SHARDED_CASES[3])}
 
-# Of models with experts besides.
+# Further cases for models with experts.
 EXPERT_CASES = ["--dp 2 --tp 2 --ep 2 --micro-batch 2 --zero 1", "--dp 4 --ep 4 --micro-batch 1 --recompute full",
                 "--dp 4 --tp 2 --ep 4 --pp 2 --zero 1 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --ep 4 --sp=on --micro-batch 2 --recompute full",
                 "--dp 2 --cp 2 --ep 2 --zero 1 --micro-batch 1", "--cp 2 --tp 2 --sp=on --micro-batch 2",
-                # Over ranks that share sequences.
+                # Experts over context-parallel ranks.
                 "--cp 2 --ep 2 --zero 1 --micro-batch 1", "--dp 2 --cp 2 --ep 4 --zero 1 --micro-batch 1", "--cp 4 --ep 2 --zero 2 --micro-batch 2",
                 "--cp 2 --tp 2 --ep 4 --sp=on --zero 3 --micro-batch 1", "--dp 2 --cp 2 --ep 4 --micro-batch 1 --pp 2 --recompute full"]
 
 GROUPS = """name: two kinds
-summary: two fast cores beside two slow ones
+summary: two fast cores and two slow ones
 groups:
   - device: { kind: x86-64 }
     levels:
@@ -73,7 +74,7 @@ between: { name: shared-memory, kind: shared-memory, size: 2 }
 
 
 def entry(row, shards):
-    """What a row of the table counts, and how much one of it counts."""
+    """The quantity that a table row counts, and the amount of one."""
     if row["part"] != "transfer":
         return (row["part"], row["device"], row["phase"], row["kind"]), 1
     what = ("transfer", row["device"], row["phase"], row["kind"], row["members"], row["element_bits"])
@@ -98,7 +99,7 @@ def sharding_groups(command):
     sharing = batches * math.prod(sizes[axis] for axis in (cut[1].split(", ") if cut else []) if axis.startswith("cp"))
     if copies * outer == 1 and sharing == 1:
         return f"{data}x{ranks // data}", f"{ranks}x1"
-    # Ranks that share a copy of what is cut, all of them or those with the same experts; the others; both together.
+    # Shard groups, of all ranks or of those with the same experts; the replicas; both together.
     tensor = ranks // data // batches
     sets = {(ranks, 1)}
     # Also with the tensor-parallel ranks that have met other parts of a sequence.
@@ -109,7 +110,7 @@ def sharding_groups(command):
 
 
 def differences(table, shards):
-    """Lines for what is priced and not emitted, or the other way around."""
+    """Lines for entries that are modelled and not emitted, or the other way around."""
     totals = collections.defaultdict(lambda: [0, 0])
     rows = list(csv.DictReader(table.splitlines()))
     known = any(row["kind"] == "slots" and int(row["priced"]) for row in rows)
@@ -117,11 +118,11 @@ def differences(table, shards):
         what, each = entry(row, shards)
         for side, column in enumerate(("priced", "emitted")):
             totals[what][side] += each * int(row[column])
-    return [f"{' '.join(what)}: {priced} priced, {emitted} emitted" for what, (priced, emitted) in totals.items() if priced != emitted]
+    return [f"{' '.join(what)}: {priced} modelled, {emitted} emitted" for what, (priced, emitted) in totals.items() if priced != emitted]
 
 
 def check(build, config, options, target="host"):
-    """Compiles; "refused" or "failed" with what was said, "unpriced", or "ok" or "differs" with the differences."""
+    """Compiles; "refused" or "failed" with the output, "unpriced", or "ok" or "differs" with the differences."""
     command = [os.path.join(build, "bin/ppc-compile"), config, *options, "--target", target]
     with tempfile.TemporaryFile("w+") as errors:
         status, table = programs.execute([*command, "--emit=ledger", "--no-verify"], stderr=errors)
@@ -262,7 +263,7 @@ def main():
             outcomes[outcome] += 1
             if outcome in ("differs", "failed") or arguments.verbose:
                 print(f"{name}: {outcome}\n    " + "\n    ".join(lines if arguments.verbose else lines[:8]), flush=True)
-    print(f"{outcomes['ok']} ledgers priced as emitted, {outcomes['differs']} differ; {outcomes['refused']} layouts refused, "
+    print(f"{outcomes['ok']} layouts modelled as emitted, {outcomes['differs']} differ; {outcomes['refused']} layouts refused, "
           f"{outcomes['unpriced']} not priced, {outcomes['failed']} failed")
     sys.exit(1 if outcomes["differs"] or outcomes["failed"] else 0)
 

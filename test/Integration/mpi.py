@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Ranks that mpirun starts compute what forked ranks compute, bit for bit.
 
-A small LLaMA over data, tensor, sequence and pipeline parallelism, with a sharded optimizer and products that read bf16, so that
+A small LLaMA over data, tensor, sequence and pipeline parallelism, with a sharded optimizer and bf16 matmuls, so that
 ranks exchange both f32 and bf16, is trained with forked
 ranks, under mpirun on this machine, under mpirun over TCP, and, where network namespaces can be made, on two hosts of
 their own: namespaces with a link between them and other host names, so that only TCP connects their ranks. Losses and
-parameters must be equal to the last bit; so must those of the program with communication beside computation (--overlap=on), which is
+parameters must be equal to the last bit; so must those of the program with overlapped communication (--overlap=on), which is
 run with forked ranks, under mpirun and over TCP.
 Says what it skips when mpirun is not installed, or when this user may not make namespaces.
 """
@@ -54,7 +54,7 @@ class Hosts:
         os.chmod(self.agent, 0o755)
 
     def __enter__(self):
-        """Raises CalledProcessError where that is not allowed."""
+        """Raises CalledProcessError if that is not allowed."""
         try:
             self.connect()
         except subprocess.CalledProcessError:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether programs compute the same bits with communication beside computation and without.
+"""Checks that programs compute the same bits with and without overlap of communication and computation.
 
     overlap.py --build BUILD [--steps N] [NAME...]
 
@@ -25,7 +25,7 @@ LAYOUTS = ["dp2", "dp2-zero1", "dp2-pp2", "dp2-tp2-pp2-sp", "uneven-dp4-zero1", 
 
 
 def compile_both(build, scratch, name, model, options):
-    """The programs without overlap and by default, and of both how many actions reduce gradients, after how many early tokens, and how many
+    """The programs without overlap and by default, and of both how many actions reduce gradients, after how many completion events, and how many
     collectives of code are started before they are waited for."""
     path = os.path.join(equivalence.HERE, "Inputs", model + ".json")
     compiled, counts = [], []
@@ -61,9 +61,9 @@ def main():
             expected, found = (equivalence.train_program(program, text, arguments.steps) for program in (off, on))
         same = same_bits(found, expected)
         failed += not same or not actions + started or any(apart)
-        print(f"{name}: {actions} buckets, {early} after early tokens, {started} collectives of code started, "
-              f"{'the same bits' if same else 'DIFFERS'}{', BESIDE COMPUTATION WITHOUT IT' if any(apart) else ''}", flush=True)
-    print(f"{len(arguments.names or LAYOUTS) - failed} of {len(arguments.names or LAYOUTS)} layouts give the same bits with communication beside computation")
+        print(f"{name}: {actions} buckets, {early} after completion events, {started} collectives of code started, "
+              f"{'the same bits' if same else 'DIFFERS'}{', OVERLAPPED WITH OVERLAP OFF' if any(apart) else ''}", flush=True)
+    print(f"{len(arguments.names or LAYOUTS) - failed} of {len(arguments.names or LAYOUTS)} layouts give the same bits with overlapped communication")
     sys.exit(failed != 0)
 
 

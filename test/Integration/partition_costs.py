@@ -8,12 +8,12 @@ With L layers and parameters P, on t tensor-parallel and d data-parallel ranks:
 - Tensor parallelism alone: an all-reduce of the stream [batch, sequence, hidden] behind the embedding and in forward and in
   backward of each of the 2 L regions and of the logits (there in backward only).
 - Sequence parallelism: instead of each of these a reduce-scatter; an all-gather before each region in forward; in backward an
-  all-gather of the gradient that enters each row-parallel product, and one of the input of each column-parallel product, which is
+  all-gather of the gradient that enters each row-parallel matmul, and one of the input of each column-parallel matmul, which is
   not kept. No all-reduce of a stream is left, and no whole stream is saved for backward.
-- ZeRO-1: once a step a reduce-scatter of each gradient and an all-gather of each parameter, nothing of the size of a parameter
+- ZeRO-1: once a step a reduce-scatter of each gradient and an all-gather of each parameter, no tensor of the size of a parameter
   otherwise; each rank holds 1/d of the optimizer's state.
-- bf16: sums between ranks are f32. With sequence parallelism, gathers of activations in forward and of gradients that enter products
-  are bf16. With ZeRO-1 what products read of parameters is gathered in bf16, once a step before the micro-batches, and each rank
+- bf16: sums between ranks are f32. With sequence parallelism, gathers of activations in forward and of gradients that enter matmuls
+  are bf16. With ZeRO-1 the parameters that matmuls read are gathered in bf16, once a step before the micro-batches, and each rank
   holds 1/d of those parameters.
 """
 import argparse
@@ -32,7 +32,7 @@ BUFFER = re.compile(r'ppcrt\.buffer @\S+ (\w+).*? : memref<([^>]*)>')
 
 
 def elements(shape):
-    """Of "4x8xf32"."""
+    """Elements and bytes of "4x8xf32"."""
     count = 1
     for size in shape.split("x")[:-1]:
         count *= int(size)
@@ -45,7 +45,7 @@ class Program:
     def __init__(self, build, model, options):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "program.mlir")
-            # Sums of gradients are counted in the update, not as actions beside backward.
+            # Sums of gradients are counted in the update, not as actions overlapped with backward.
             programs.run([os.path.join(build, "bin/ppc-compile"), model, *options.split(), "--overlap=off", "--emit=spmd", "-o", path])
             with open(path) as file:
                 text = file.read()
@@ -64,7 +64,7 @@ class Program:
                 self.collectives[action].append((kind, axes, before, after or before))
 
     def count(self, action, kind, axes, whole):
-        """Collectives of tensors of `whole` elements: what a gather gives, what a reduction takes."""
+        """Collectives of tensors of `whole` elements: outputs of a gather, inputs of a reduction."""
         side = 3 if kind == "all_gather" else 2
         return sum(1 for found in self.collectives[action]
                    if found[0] == kind and found[1] == axes and elements(found[side]) == whole)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What programs.py does about commands that do not end: it says what they printed and where they are, and leaves none of their processes.
+"""Checks how programs.py handles commands that do not end: it reports their output and position, and leaves none of their processes.
 
     patience.py
 """
@@ -13,7 +13,7 @@ import processes
 import programs
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-# Prints words, and starts a process in a group of its own, which outlives it unless somebody ends it.
+# Prints words, and starts a process in a group of its own, which outlives it unless it is killed.
 HANGS = "echo these words; set -m; sleep 1000 & set +m; echo $! >&2; "
 
 
@@ -33,7 +33,7 @@ def late():
         except programs.Failed as failure:
             text = str(failure)
         else:
-            raise AssertionError("a command that hangs has ended")
+            raise AssertionError("a command that hangs has exited")
         started = numbers(text)
         assert text.startswith(f"not ended after {seconds} s: bash -c"), text
         if not started or f"process {started[0]} (sleep):" not in text:
@@ -42,7 +42,7 @@ def late():
         assert "state S, in " in text and "system call " in text and "stack " in text, text
         assert len(started) == 1 and gone(started), f"{started} go on"
         return
-    raise AssertionError("it has not said where it is")
+    raise AssertionError("it has not reported where it is")
 
 
 def left():
@@ -60,7 +60,7 @@ def failed():
     raise AssertionError("a command that fails has succeeded")
 
 
-# A test with commands under way in two threads, and more that are to come.
+# A test with running commands in two threads, and more that are to come.
 TEST = """
 import concurrent.futures, sys
 sys.path.insert(0, sys.argv[1])
@@ -75,13 +75,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def heed_signals():
-    """What a shell starts in the background, or under nohup, is told to ignore some."""
+    """Processes that a shell starts in the background, or under nohup, ignore some."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
 
 
 def interrupted(number, scratch):
-    """A test that is ended with commands under way takes them with it, and begins no more."""
+    """A test that is killed while commands run kills them, too, and starts no more."""
     listed = os.path.join(scratch, str(number))
     test = subprocess.Popen([sys.executable, "-c", TEST, HERE, listed], stderr=subprocess.DEVNULL, preexec_fn=heed_signals)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the memory that the planner prices, before it cuts a program, with the arena that the compiler lays out afterwards.
+"""Compares the memory that the planner predicts, before a program is partitioned, with the arena that the compiler lays out afterwards.
 
     planned_memory.py --build BUILD [--verbose] [NAME...]
 
 Models of every family, widened from Reference/Cases, in f32 and bf16 under layouts with each kind of parallelism and recomputation. The
-planned bytes of a rank, without libraries, must be within a tolerance of its arena: TOLERANCE, RECOMPUTED where whole layers are
-computed again (their scratch is then a large part), OFFLOADED where the optimizer is on the host (of models as small as these
-one table is much of it, and so of what is on the device at a time), APART where activations are there and weight gradients run by themselves, EXPERTS for models with experts or latent attention. A name of a family, or a part of
+planned bytes of a rank, without libraries, must be within a tolerance of its arena: TOLERANCE, RECOMPUTED where full layers are
+recomputed (their scratch is then a large part), OFFLOADED where the optimizer is on the host (of models as small as these
+one table is much of it, and so of the device memory in use), APART if activations are offloaded and weight gradients run separately, EXPERTS for models with experts or latent attention. A name of a family, or a part of
 one, selects.
 """
 import argparse
@@ -24,8 +24,8 @@ import programs
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE, RECOMPUTED, OFFLOADED, EXPERTS = 0.03, 0.08, 0.04, 0.10
-LIBRARIES = 16e6  # of every program (lib/Cluster/Devices/x86-64.yaml, framework_memory)
-LIBRARIES_CUDA, COMMUNICATOR = 1.2e9 + 2**25, 2**27  # of GPUs (include/ppc/Cluster/Device.h, lib/CostModel/Stacks/ppc-cuda.yaml); one each way
+LIBRARIES = 16e6  # memory of every program (lib/Cluster/Devices/x86-64.yaml, framework_memory)
+LIBRARIES_CUDA, COMMUNICATOR = 1.2e9 + 2**25, 2**27  # memory of GPU libraries (include/ppc/Cluster/Device.h, lib/CostModel/Stacks/ppc-cuda.yaml); one communicator each way
 SHAPE = ["--seq-len", "256", "--global-batch", "8"]
 LAYOUTS = ["--tp 2 --micro-batch 2", "--tp 2 --sp=on --micro-batch 4", "--dp 2 --micro-batch 4", "--dp 2 --zero 1 --micro-batch 2",
            "--pp 2 --micro-batch 1", "--pp 2 --tp 2 --sp=on --micro-batch 1 --schedule gpipe", "--tp 2 --micro-batch 2 --recompute full",
@@ -34,7 +34,7 @@ LAYOUTS = ["--tp 2 --micro-batch 2", "--tp 2 --sp=on --micro-batch 4", "--dp 2 -
            "--dp 2 --cp 2=ulysses --tp 2 --sp=on --micro-batch 2", "--dp 2 --zero 1 --micro-batch 2 --offload optimizer",
            "--tp 2 --micro-batch 2 --offload optimizer"]
 APART = 0.05  # planned is more than the arena there
-SCHEDULED = 0.02  # of the programs of FULL_SIZE: bf16 over four GPUs, under every schedule
+SCHEDULED = 0.02  # tolerance of the programs of FULL_SIZE: bf16 over four GPUs, under every schedule
 FULL_SIZE = "Inputs/Models/llama-3-8b.json"
 FULL_SHAPE = "--seq-len 4096 --global-batch 32 --micro-batch 1 --pp 4 --precision bf16 --cluster dgx-h100:1 --target cuda"
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "v-half", "v-min", "wave", "dualpipev", "chimera", "dualpipe",

@@ -3,7 +3,7 @@
 
     precision.py --build BUILD [--jobs N] [NAME...]
 
-The models are those of Reference/Cases with a vocabulary for text. The loss of every step must agree within TOLERANCE (relative), and
+The models come from Reference/Cases, with a vocabulary for text. The loss of every step must agree within TOLERANCE (relative), and
 must have fallen by a tenth at least: a model that does not learn is easy to agree with. A name of a family, or a part of one, selects.
 """
 import argparse

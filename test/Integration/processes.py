@@ -1,4 +1,4 @@
-"""What the system says of processes that tests have started."""
+"""State of processes that tests have started, as the system reports it."""
 import contextlib
 import itertools
 import os
@@ -19,7 +19,7 @@ PATIENCE_S = 600
 
 
 def eventually(condition, process=None):
-    """Asks again and again; False where `process` has ended without, or after PATIENCE_S."""
+    """Asks again and again; False if `process` has exited without, or after PATIENCE_S."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         has_ended = process is not None and process.poll() is not None
@@ -31,7 +31,7 @@ def eventually(condition, process=None):
 
 
 def free_port():
-    """A port of loopback at which nobody listens, below those that connections get by themselves, and another one in each process and call."""
+    """A free port of loopback, below the ephemeral ports, and another one in each process and call."""
     for number in PORTS:
         port = 10000 + (os.getpid() * 8 + number) % 20000
         with socket.socket() as one, contextlib.suppress(OSError):
@@ -52,7 +52,7 @@ def children(pid):
 
 
 def alive(pid):
-    """Whether a process runs; not when it has ended and nobody has asked for its status yet."""
+    """Whether a process runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
@@ -110,7 +110,7 @@ def describe(pid, depth=0):
 
 
 def of_session(session):
-    """Process ids of a session, which its first process began with its own id; not those that have ended."""
+    """Process ids of a session, which its first process began with its own id; not those that have exited."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit() and read(f"/proc/{name}/stat").rpartition(")")[2].split()[3:4] == [str(session)] and alive(name):

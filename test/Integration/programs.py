@@ -12,7 +12,7 @@ PATIENCE_S = processes.PATIENCE_S
 
 
 class Failed(Exception):
-    """A command that should have worked did not; the text says which, and what it printed. `status` None: it has not ended."""
+    """A command that should have worked did not; the text says which, and what it printed. `status` None: it timed out."""
 
     def __init__(self, text, command="", status=None):
         super().__init__(text)
@@ -41,7 +41,7 @@ class UnderWay:
             return process
 
     def end(self, process):
-        """Ends what is left of a command."""
+        """Kills the remaining processes of a command."""
         processes.end_session(process.pid)
         process.wait()
         with self.lock:
@@ -49,7 +49,7 @@ class UnderWay:
 
     def end_all(self, number, frame):
         with self.lock:
-            if self.is_starting:  # this thread, which goes on with it once the process is known
+            if self.is_starting:  # this thread, which handles the signal once the process is known
                 self.told = number
                 return
             self.are_ended = True
@@ -66,7 +66,7 @@ if threading.current_thread() is threading.main_thread():
 
 
 def execute(command, timeout=PATIENCE_S, env=None, stderr=subprocess.STDOUT):
-    """Runs a command; returns its exit status and what it printed. Raises Failed when it has not ended after `timeout` seconds, with what it printed
+    """Runs a command; returns its exit status and what it printed. Raises Failed if it is still running after `timeout` seconds, with what it printed
     so far and where its threads and those of its children are. Whatever ends the wait, none of its processes is left."""
     words = [str(part) for part in command]
     with tempfile.TemporaryFile("w+", errors="replace") as printed:
@@ -86,7 +86,7 @@ def execute(command, timeout=PATIENCE_S, env=None, stderr=subprocess.STDOUT):
 
 
 def run(command, timeout=PATIENCE_S, env=None):
-    """Runs a command and returns what it printed; raises Failed with all of it when it fails, or has not ended after `timeout` seconds."""
+    """Runs a command and returns what it printed; raises Failed with all of it if it fails, or is still running after `timeout` seconds."""
     status, output = execute(command, timeout, env)
     if status:
         text = " ".join(map(str, command))
@@ -97,7 +97,7 @@ def run(command, timeout=PATIENCE_S, env=None):
 def compile_model(build, model, options, output, optimize=0):
     """Compiles `model` with a list of options of ppc-compile; returns the path of the program.
 
-    What most tests compare are layouts, which LLVM does not know: they are compiled in a third of the time with `optimize` 0. None: as
+    Most tests compare layouts, which LLVM does not know: they are compiled in a third of the time with `optimize` 0. None: as
     ppc-compile has it by default."""
     words = [str(option) for option in options]
     is_given = optimize is None or any(word.startswith(("--emit=", "--cuda-arch", "--optimize")) or word in ("cuda", "--target=cuda") for word in words)
@@ -150,7 +150,7 @@ def philox(counter, key):
 
 
 def samples(text, seed, count, sequence):
-    """The first `count` samples that a program draws from a text, each `sequence` + 1 tokens (runtime/core/SampleOrder.h).
+    """The first `count` samples that a program takes from a text, each `sequence` + 1 tokens (runtime/core/SampleOrder.h).
 
     Sample i begins at the 64-bit random number i of the stream (seed, "text"), modulo the number of possible starts."""
     mask = 2 ** 64 - 1

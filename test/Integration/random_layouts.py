@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws random small models of all families and random layouts, trains each, and compares it with the single-rank run.
+"""Generates random small models of all families and random layouts, trains each, and compares it with the single-rank run.
 
     random_layouts.py --build BUILD [--count N] [--seed S] [--target cuda]
 
-Every case prints the seed that draws it alone (`--seed S --count 1`). A layout that ppc-compile refuses with an error counts as
-refused; a crash, a failed run and a difference count as failed. Tolerances are those of equivalence.py. Where a layout in bf16 exceeds
+Every case prints the seed that reproduces it alone (`--seed S --count 1`). A layout that ppc-compile refuses with an error counts as
+refused; a crash, a failed run and a difference count as failed. Tolerances are equivalence.py's. Where a layout in bf16 exceeds
 them, it is trained in f32 besides: it must compute there what one rank computes, and may be at most twice as far from f32 in bf16 as one
 rank in bf16 is (Adam makes steps as large of gradients that hardly differ from zero, as those of norms of a few rows do). With --target cuda programs
 for GPUs, on the stand-in that executes their PTX, are compared with the single-rank program for this machine.
@@ -95,7 +95,7 @@ def draw_layout(pick):
               "--zero", pick.choice([0, 1])]
     sequence = pick.choice([4, 7, 16])
     shape = ["--seq-len", sequence, "--global-batch", dp * micro_batch * micro_batches]
-    # Of a generator of its own, so that a seed draws the rest as it did before there were cuts of the sequence.
+    # Context parallelism has a generator of its own, so that older seeds still give the same other options.
     parts = [parts for parts in (2, 4, 7) if sequence % parts == 0 and dp * tp * pp * parts <= 16]
     layout += ["--cp", random.Random(" ".join(str(option) for option in layout + shape)).choice([1, 1, *parts])]
     # In the same way what ZeRO-1 was stands for its levels.
@@ -108,7 +108,7 @@ def draw_layout(pick):
     chosen = random.Random("groups " + " ".join(str(option) for option in layout + shape)).choice([0, *groups])
     if layout[place] and chosen:
         layout += ["--shard-group", chosen]
-    # Of these some for gradients, or for parameters: one part, or whole groups that share a sequence.
+    # Some of these groups for gradients, or for parameters: one rank, or whole context-parallel groups.
     inner = random.Random("inner " + " ".join(str(option) for option in layout + shape))
     chosen = chosen or parts
     groups = [group for group in range(2, chosen) if chosen % group == 0 and group % (parts // dp) == 0]
@@ -129,29 +129,29 @@ def draw_layout(pick):
     if pp > 1 and sequence % 4 == 0 and name in ("1f1b", "gpipe", "zb1p") and "--cp 1 " in " ".join(str(option) for option in layout) + " ":
         other = random.Random("slices " + " ".join(str(option) for option in layout + shape)).choice([name, "seq1f1b"])
         layout[layout.index("--schedule") + 1] = other
-    # And heads inside attention for some cuts of the sequence.
+    # Sharded heads inside attention for some context-parallel layouts.
     place = layout.index("--cp") + 1
     if layout[place] > 1 and random.Random("heads " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
         layout[place] = f"{layout[place]}=ulysses"
-    # And rows of hidden features, and depth, for some of those that cut tensors.
+    # Rows of hidden features, and depth, for some tensor-parallel layouts.
     other = random.Random("rows " + " ".join(str(option) for option in layout + shape))
     if tp > 1 and other.random() < 0.35:
         rows = other.choice([rows for rows in range(1, tp + 1) if tp % rows == 0])
         depth = other.choice([depth for depth in range(1, tp // rows + 1) if tp // rows % depth == 0])
         layout += ["--tp-rows", rows] * (rows > 1) + ["--tp-depth", depth] * (depth > 1)
-    # And the optimizer on the host, and what is kept for backward.
+    # The optimizer or activations saved for backward on the host.
     host = [kind for kind, name in (("optimizer", "offload "), ("activations", "saved "), ("parameters", "read "))
             if random.Random(name + " ".join(str(option) for option in layout + shape)).random() < 0.2]
     if host:
         layout += ["--offload", "+".join(host)]
-    # And blocks of parameters that go round the ranks.
+    # Parameter shards that rotate over the ranks.
     if layout[layout.index("--zero") + 1] == 3 and parts > 1 and random.Random("rotate " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
         layout += ["--rotate=on"]
-    # And products beside their collectives in pieces.
+    # Matmuls and their collectives in chunks.
     pieces = random.Random("pieces " + " ".join(str(option) for option in layout + shape))
     if tp > 1 and pieces.random() < 0.5:
         layout += [f"--product-pieces={pieces.choice([2, 3, 5])}"]
-    # All ranks of tp cut hidden features: nothing is left that cuts the sequence.
+    # All ranks of tp shard hidden features: none is left for sequence parallelism.
     if "--tp-rows" in layout and layout[layout.index("--tp-rows") + 1] == tp and "--sp=on" in layout:
         layout[layout.index("--sp=on")] = "--sp=off"
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
@@ -173,14 +173,14 @@ def draw_experts(pick, model, layout):
 
 
 def judge_in_f32(found, expected, train, parallel, flags, shape):
-    """What is wrong with a bf16 run beyond what rounding explains; see above."""
+    """Errors of a bf16 run beyond the rounding error; see above."""
     wide = equivalence.in_f32(shape)
     exact = train("single-f32", ["--ranks", "1"], shape=wide)
     return equivalence.judge_in_f32(found, expected, exact, train("parallel-f32", parallel, flags, wide))
 
 
 def check(build, scratch, seed, target="host", host_cpu=None):
-    """Draws and runs one case; returns its description, its outcome (ok, refused, failed) and details."""
+    """Generates and runs one case; returns its description, its outcome (ok, refused, failed) and details."""
     pick = random.Random(seed)
     model = draw_model(pick)
     layout, shape = draw_layout(pick)
@@ -218,7 +218,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--count", type=int, default=10)
-    parser.add_argument("--seed", type=int, help="of the first case; the next ones follow (default: drawn and printed)")
+    parser.add_argument("--seed", type=int, help="seed of the first case; the next ones follow (default: random, printed)")
     parser.add_argument("--target", choices=["host", "cuda"], default="host", help="of the parallel program")
     parser.add_argument("--host-cpu", help="processor that programs are compiled for: how bf16 rounds depends on it (default: this one)")
     arguments = parser.parse_args()

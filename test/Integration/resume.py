@@ -3,8 +3,8 @@
 
     resume.py --build BUILD
 
-The losses of a run that goes on under its own layout are those of the unbroken run bit for bit; under another layout they are
-within LOSS_TOLERANCE, or ROUNDED_TOLERANCE where products of one of them read bf16. Sharded optimizer state, sequence parallelism and pipeline stages are among the layouts.
+The losses of a run that resumes under its own layout equal the unbroken run's bit for bit; under another layout they are
+within LOSS_TOLERANCE, or ROUNDED_TOLERANCE if matmuls of one of them read bf16. Sharded optimizer state, sequence parallelism and pipeline stages are among the layouts.
 """
 import argparse
 import itertools
@@ -49,7 +49,7 @@ def main():
         for before, after in itertools.product(LAYOUTS, LAYOUTS):
             folder = os.path.join(scratch, "run")
             shutil.copytree(os.path.join(scratch, before + ".run"), folder)
-            programs.run([built[before], *options, "--steps", STOP])  # the lines that are gone on with
+            programs.run([built[before], *options, "--steps", STOP])  # the output that resumed runs must continue
             programs.run([built[after], *options, "--steps", STEPS, "--checkpoint-dir", folder, "--resume"])
             shutil.rmtree(folder)
             pairs = list(zip(map(float, losses(found)), map(float, unbroken[after])))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A rank that holds up the others is named in a warning with what it does, and nobody else is.
+"""A straggler is named in a warning with its current action, and no other rank is.
 
     slow_rank.py --build BUILD [--repeats N] [--seed N] [--undisturbed]
 
-A small model runs on four ranks, forked and under mpirun. A rank that is drawn is stopped at a moment that is drawn (SIGSTOP), or
+A small model runs on four ranks, forked and under mpirun. A random rank is stopped at a random moment (SIGSTOP), or
 slowed down (stopped and continued, again and again, so that it runs for a twentieth of the time); it must be named, with a routine and
-a step, and said to go on after it goes on; no other may be named. How long that takes is judged by RankWatchTest, whose clock the test
-moves. With --undisturbed, runs that nobody disturbs, beside as many busy processes as the machine has cores, must say nothing for some seconds,
+a step, and reported to continue after it does; no other may be named. How long that takes is judged by RankWatchTest, whose clock the test
+moves. With --undisturbed, undisturbed runs, next to as many busy processes as the machine has cores, must say nothing for some seconds,
 which depends on what else the machine does. Says what it skips where mpirun is not installed.
 """
 import argparse
@@ -28,12 +28,12 @@ EVEN = os.path.join(HERE, "Inputs", "even.json")
 SHAPE = ["--seq-len", "64", "--global-batch", "8", "--micro-batch", "2"]
 LAYOUTS = {"dp2-tp2": ["--dp", "2", "--tp", "2"], "tp2-pp2": ["--tp", "2", "--pp", "2"]}
 RANKS = 4
-# What is known of a stopped rank over MPI is its last word, which may be one of before its first step.
+# Over MPI only the last report of a stopped rank is known, which may be one from before its first step.
 WARNING = re.compile(r"warning: rank (\d+) \(.*\) has not got on for \d+\.\d s (?:[a-z].*, step \d+|before the first step)")
 
 
 class Run:
-    """Trains for ever, and every rank has told the others so since its first step."""
+    """Trains without end; every rank has reported since its first step."""
 
     def __init__(self, program, transport, after="2"):
         self.log = f"{program}.{transport}.jsonl"
@@ -72,11 +72,11 @@ class Run:
 def problems_of(run, rank, wants_note):
     problems = []
     if set(run.named()) != {rank}:
-        problems.append(f"rank {rank} was held up, named were {run.named()}")
+        problems.append(f"rank {rank} was delayed, named were {run.named()}")
     if len(re.findall("^warning:", run.said(), re.M)) != len(run.named()):
         problems.append("there is another warning")
     if wants_note and not run.wait_until(lambda: f"note: rank {rank} " in run.said()):
-        problems.append("nobody says that it goes on")
+        problems.append("no rank reports that it continues")
     return problems + ([f"it said:\n{run.said()}"] if problems else [])
 
 
@@ -88,7 +88,7 @@ def stopped(run, rank):
 
 
 def slowed(run, rank):
-    seconds = 3  # of a stop and what follows; on a machine that does other things, a stop is seen when it is long enough
+    seconds = 3  # length of a stop; on a busy machine, only a long stop is noticed
     while not run.named() and seconds < processes.PATIENCE_S:
         os.kill(run.ranks[rank], signal.SIGSTOP)
         time.sleep(0.95 * seconds)
@@ -112,8 +112,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--repeats", type=int, default=1, help="runs of each kind and transport (default 1)")
-    parser.add_argument("--seed", type=int, default=None, help="of what is drawn; printed")
-    parser.add_argument("--undisturbed", action="store_true", help="runs that nobody disturbs, too")
+    parser.add_argument("--seed", type=int, default=None, help="random seed; printed")
+    parser.add_argument("--undisturbed", action="store_true", help="undisturbed runs, too")
     arguments = parser.parse_args()
     seed = arguments.seed if arguments.seed is not None else random.randrange(2**31)
     print(f"seed: {seed}")
@@ -138,7 +138,7 @@ def main():
                     print(f"{'FAILED' if problems else 'ok':6} {transport} {layout} {case.__name__} rank {rank}, turn {turn + 1}", flush=True)
                     for problem in problems:
                         print("    " + problem.replace("\n", "\n    "))
-    print(f"{count - failed} of {count} runs named who held them up, and nobody else")
+    print(f"{count - failed} of {count} runs named the straggler, and no other rank")
     sys.exit(1 if failed else 0)
 
 

@@ -45,7 +45,7 @@ def write(path, tensors, metadata=None):
 
 
 def relative_l2(found, expected):
-    """|found - expected| / |expected|; the plain norm where nothing is expected."""
+    """|found - expected| / |expected|; the plain norm if `expected` is zero."""
     difference = math.sqrt(sum((a - b) ** 2 for a, b in zip(found, expected)))
     norm = math.sqrt(sum(b * b for b in expected))
     return difference / norm if norm else difference

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A command that works for long says what it does, ends within two seconds of processor time after an interrupt, and leaves nothing of its output.
+"""A command that works for long says what it does, ends within two seconds of CPU time after an interrupt, and leaves no output.
 
     interrupt.py OUTPUT COMMAND...
 """
@@ -13,7 +13,7 @@ import threading
 import time
 
 PATIENCE_S = 600  # until the first word, and until the end, also on a machine that does other things
-END = 2  # seconds of processor time from the interrupt to the end
+END = 2  # seconds of CPU time from the interrupt to the end
 
 
 def processor_seconds(pid):
@@ -28,7 +28,7 @@ def main():
         os.remove(output)
     scratch = tempfile.mkdtemp()
     process = subprocess.Popen([*command, "-o", output], env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # what runs tests ignores it
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # the test runner ignores it
     said = b""
     start = time.monotonic()
     while b" s so far" not in said and time.monotonic() - start < PATIENCE_S and process.poll() is None:
@@ -36,7 +36,7 @@ def main():
             said += os.read(process.stderr.fileno(), 1 << 16)
     if b" s so far" not in said:
         process.kill()
-        sys.exit(f"nothing said in {time.monotonic() - start:.0f} s; status {process.poll()}: {said.decode()}")
+        sys.exit(f"no output in {time.monotonic() - start:.0f} s; status {process.poll()}: {said.decode()}")
     before = processor_seconds(process.pid)
     process.send_signal(signal.SIGINT)
     guard = threading.Timer(PATIENCE_S, process.kill)
@@ -47,8 +47,8 @@ def main():
     seconds = used.ru_utime + used.ru_stime - before
     left = [name for name in os.listdir(os.path.dirname(output)) if name.startswith(os.path.basename(output))] + os.listdir(scratch)
     if seconds > END or process.returncode == 0 or left:
-        sys.exit(f"ended after {seconds:.1f} s of processor time with status {process.returncode}, leaves {left}")
-    print(f"ended {seconds:.2f} s of processor time after the interrupt: {said.decode().splitlines()[-1]}")
+        sys.exit(f"ended after {seconds:.1f} s of CPU time with status {process.returncode}, leaves {left}")
+    print(f"ended {seconds:.2f} s of CPU time after the interrupt: {said.decode().splitlines()[-1]}")
 
 
 main()

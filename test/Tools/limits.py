@@ -23,7 +23,7 @@ def page_numbers(text):
     numbers = {}
     for name, value, unit in re.findall(r"^\| `(\w+)` \| ([\d.,e^+-]+)(?: (\w+))? \|", text, re.M):
         if name in numbers:
-            sys.exit(f"Limits.md: {name} is there twice")
+            sys.exit(f"Limits.md: {name} is listed twice")
         base, _, exponent = value.replace(",", "").partition("^")
         numbers[name] = (int(base) ** int(exponent) if exponent else float(base)) * UNITS[unit]
     return numbers

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Gives every option that is a number what is no sensible number: each is taken sensibly or refused by name and value.
+"""Gives every numeric option senseless numbers: each is handled sensibly or refused by name and value.
 
     options.py PROGRAM...
 
-PROGRAM is ppc-compile, ppc-plan, ppc-bench, ppc-opt or the path of a trained program. The options are those of its --help; an option whose
+PROGRAM is ppc-compile, ppc-plan, ppc-bench, ppc-opt or the path of a trained program. The options come from its --help; an option whose
 placeholder is not known here fails, so that a new one is looked at.
 """
 import concurrent.futures
@@ -16,12 +16,12 @@ import sys
 import tempfile
 
 VALUES = ["nan", "inf", "-inf", "-1", "0", "1e308", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e-400", "", "many", "0x10", "1 2"]
-QUICK = ["nan", "-1", "0", "9223372036854775807"]  # of passes, which parse by themselves
+QUICK = ["nan", "-1", "0", "9223372036854775807"]  # values for passes, which parse by themselves
 NUMBERS = {"N", "F", "K", "GiB", "tokens", "sequences", "rank", "number", "percent", "dollars", "s", "0|1", "0|1|2|3", "16|8|4", "n,n,...", "long", "int"}
 TEXTS = {"file", "HOST:PORT", "name", "what", "on|off", "N[=gather|ulysses]", "f32|bf16", "name|file.yaml", "name:N|file.yaml", "file.yaml", "key=value", "key[=value]", "value", "string",
          "none|selective|full|auto", "none|optimizer|activations|auto", "f32|bf16|fp16|fp8|...", "unfused|flash1|flash2|flash3|...", "FILE", "FOLDER",
          "PATH", "rows.csv", "config.json", "path", "options", "folder", "program", "f32,bf16", "FILE.bin", "bytes|FILE", "filename", "file.csv", "cpu", "names"}
-SECONDS = 10  # of processor time, which no other process stretches
+SECONDS = 10  # CPU time, which no other process stretches
 PATIENCE_S = 600
 
 CONFIG = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 4,
@@ -71,13 +71,13 @@ def limit_processor():
 
 
 def judge(command, name, value, folder):
-    """What is wrong with how the value is taken; None: nothing."""
+    """Error in the handling of the value; None: it is right."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, cwd=folder, preexec_fn=limit_processor)
     except subprocess.TimeoutExpired:
         return f"took more than {PATIENCE_S} s"
     if done.returncode == -signal.SIGXCPU:
-        return f"took more than {SECONDS} s of processor time"
+        return f"took more than {SECONDS} s of CPU time"
     if done.returncode < 0 or done.returncode > 2 or re.search(r"Sanitizer|Assertion|LLVM ERROR|Stack dump", done.stderr):
         return f"status {done.returncode}: {done.stderr[:300]}"
     if done.returncode == 0:
@@ -131,7 +131,7 @@ def main():
             tries, unknown = cases(program, path, folder)
             assert tries, f"{program}: no option is a number"
             for option in unknown:
-                print(f"{program}: {option}: is it a number? say so in {os.path.basename(__file__)}")
+                print(f"{program}: {option}: is it a number? add it in {os.path.basename(__file__)}")
             failures += len(unknown)
             for (command, name, value), problem in zip(tries, pool.map(lambda one: judge(*one, folder), tries)):
                 count += 1

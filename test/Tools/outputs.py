@@ -5,8 +5,8 @@ that the input has: none is destroyed.
 
 Which options there are is read from --help: an option that takes a value and is in none of the tables of outputs_tables.py fails the
 test, so that a new one is put into one of them. A refusal must have status 1 and begin with "error:", name the option and the path,
-and leave every file as it was. Then writes that fail, for a limit of the size of files and in a folder where none can be made: the
-old file stays, and nothing lies beside it. And writes that succeed keep links and modes.
+and leave every file as it was. Then writes that fail, for a limit of the size of files and in a read-only folder: the
+old file stays, and no temporary file is left. And writes that succeed keep links and modes.
 """
 import argparse
 import os
@@ -22,11 +22,11 @@ import outputs_tables as tables  # noqa: E402
 import programs  # noqa: E402
 
 NOBODY = 65534
-OLD = b"what was there before\n"
+OLD = b"the old content\n"
 
 
 class Files:
-    """What a folder holds, by path: enough to see that something was changed."""
+    """Contents of a folder, by path: enough to see any change."""
 
     def __init__(self, folder):
         self.found = {}
@@ -86,7 +86,7 @@ class Suite:
             for link in self.links(path):
                 for option in command.outputs:
                     self.refused([*command.words, option, link], command.environment, [option, link])
-                for option in command.folders:  # which is no folder
+                for option in command.folders:  # the path is a file
                     self.refused([*command.words, option, link], command.environment, [option, link])
             for option, names in command.folders.items():
                 for number, name in enumerate(names):

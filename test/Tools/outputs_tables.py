@@ -1,4 +1,4 @@
-"""What outputs.py tries: which option is what, and commands that read every kind of input."""
+"""Cases of outputs.py: kinds of options, and commands that read every kind of input."""
 import dataclasses
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 
 import programs
 
-# Of each help text: options that name an output, those that name an input, and those that name neither.
+# Options in each help text that name an output, those that name an input, and those that name neither.
 OUTPUTS = {
     "ppc-compile": {"-o"},
     "ppc-plan": {"-o"},
@@ -80,7 +80,7 @@ SHAPE = ["--seq-len", "16", "--global-batch", "4"]
 # Names that ppc-bench step and the programs that it runs write in its folder, also without the packages that it compares.
 BENCH_FOLDER = ["tokens.bin", "compile.stderr", "profile.stderr", "ppc.stderr", "steps.jsonl", "train-f32", "train-f32-profile",
                 "profile-f32.json", "jax_step.stderr", "torch_step.stderr", "torch_step--compile.stderr"]
-# The same for what is not given to it.
+# Inputs that are not given to it.
 BENCH_INPUTS = {"--config": ["config.json"], "--weights": ["weights.stderr", "weights/config.json", "weights/model.safetensors"],
                 "--cluster": ["machine.yaml", "machine.stderr"]}
 
@@ -109,7 +109,7 @@ class Commands:
         self.rows = self.write("rows.csv", ROWS.format(config=self.config, cluster=self.cluster, stack=self.stack))
         self.text, self.held = self.write("text", programs.english(4000)), self.write("held", programs.english(2000, seed=2))
         self.write("shared/ids.bin", struct.pack("<4000H", *programs.english(4000)))
-        self.write("shared/ids.idx", "of what is beside it")
+        self.write("shared/ids.idx", "index of the file next to it")
         self.tokenizer = self.write("tokenizer.json", "{}")
         train = [self.program, "--synthetic", "--steps", "2", "--quiet"]
         run([*train, "--save-weights", self.path("weights"), "--checkpoint-dir", self.path("run")])

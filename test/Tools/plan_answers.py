@@ -48,7 +48,7 @@ def errors_of(done):
 
 
 def ask(tools, module, question, folder):
-    """What ppc-plan says of its first plan, what ppc-compile does with it, and where they differ a sentence."""
+    """ppc-plan's statement about its first plan, ppc-compile's result, and a sentence if they differ."""
     command = [os.path.join(tools, "ppc-plan"), module, "--cluster", "local:4", *question]
     plan = os.path.join(folder, "plan.yaml")
     answer, written = run(command + ["--emit", "json"]), run(command + ["--emit", "plan", "-o", plan])
@@ -56,7 +56,7 @@ def ask(tools, module, question, folder):
     if answer.returncode == 1 and "error:" in answer.stderr:
         refused = re.search(r"error: (\S+\.mlir:\d+:\d+: .*)", answer.stderr)
         if refused and refused.group(1) not in run(compiler).stderr:
-            return "no plan", f"ppc-plan refuses the model, ppc-compile does not say so: {refused.group(1)}"
+            return "no plan", f"ppc-plan refuses the model, ppc-compile does not: {refused.group(1)}"
         return "no plan", None
     if answer.returncode or written.returncode:
         return "failed", errors_of(answer) + errors_of(written)
@@ -87,7 +87,7 @@ def main():
             if why:
                 print(f"FAILED {module} {' '.join(question)}: {why}")
                 failed += 1
-        for chosen in (["--pp", "2"], []):  # what it chooses it compiles
+        for chosen in (["--pp", "2"], []):  # it compiles its own choice
             done = run([os.path.join(tools, "ppc-compile"), coupled, "--ranks", "2", *chosen, "--emit=device", "-o", coupled + ".out"])
             if done.returncode:
                 print(f"FAILED --ranks 2 {' '.join(chosen)}: {errors_of(done)}")

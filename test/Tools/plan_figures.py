@@ -1,4 +1,4 @@
-"""Draws models, machines and options, plans them, and looks for figures that cannot be.
+"""Generates random models, machines and options, plans them, and looks for impossible figures.
 
     plan_figures.py --plan-tool FILE [--seed N] [--count N]
 
@@ -156,7 +156,7 @@ def main():
             planned, found = check(arguments.plan_tool, folder, seed)
             searched += planned
             problems += found
-    print("\n".join(problems) or f"{searched} of {arguments.count} draws were searched; no figure that cannot be")
+    print("\n".join(problems) or f"{searched} of {arguments.count} cases were searched; no impossible figure")
     sys.exit(bool(problems) or searched * 2 < arguments.count)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks that each row of docs/internals/SilentBugs.md names tests that are there, hold the quoted words, and are run by the suite.
+"""Checks that each row of docs/internals/SilentBugs.md names tests that exist, hold the quoted words, and are run by the suite.
 
     silent_bugs.py [--self-test]
 """
@@ -13,7 +13,7 @@ TEST = re.compile(r"`(test/[^`]+)` \"([^\"]+)\"")
 
 
 def is_run(path):
-    """A test of lit, or a driver that one beside it starts."""
+    """A test of lit, or a driver that a test in the same folder starts."""
     if path.endswith((".test", ".mlir")):
         with open(path) as file:
             return "RUN:" in file.read()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What README and the pages say of the project is so: which families are read, what runs, which tools the demo leaves behind.
+"""Checks statements of README and the pages about the project: families that are read, features that run, tools that the demo builds.
 
     statements.py SOURCE
 
@@ -31,7 +31,7 @@ def expect(holds, statement):
 
 
 def refusal(*arguments):
-    """What ppc-compile says when it refuses; "" where it does not."""
+    """ppc-compile's error when it refuses; "" if it does not."""
     done = subprocess.run(["ppc-compile", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return done.stderr if done.returncode else ""
 
@@ -84,7 +84,7 @@ def check_precision():
     config = os.path.join(SOURCE, "test/Integration/Inputs/even.json")
     for precision, said in (("bf16", "bf16"), ("fp16", "fp16"), ("fp8", "fp8")):
         refused = bool(refusal(config, "--seq-len", "16", "--global-batch", "4", "--precision", precision, "--emit=model", "-o", os.devnull))
-        expect(refused == (said in missing), f"docs/guide/Layouts.md says whether programs run products in {said}")
+        expect(refused == (said in missing), f"docs/guide/Layouts.md says whether programs run matmuls in {said}")
 
 
 with tempfile.TemporaryDirectory() as folder:

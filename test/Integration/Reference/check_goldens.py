@@ -19,7 +19,7 @@ import tensors  # noqa: E402
 
 CASES = os.path.join(HERE, "Cases")
 SEQUENCE, BATCH, SEED = 16, 4, 7
-STEPS, RATE, WARMUP = 6, 1e-2, 2  # of the training run
+STEPS, RATE, WARMUP = 6, 1e-2, 2  # steps, rate and warm-up of the training run
 PARAMETER_TOLERANCE = 1e-6
 LOSS_TOLERANCE = 1e-5
 GRADIENT_TOLERANCE = 1e-4

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares how parameters begin with initial.json, which make_initial.py has drawn with transformers.
+"""Compares how parameters begin with initial.json, which make_initial.py has sampled with transformers.
 
     check_initial.py --build BUILD
 
 Each parameter of each model of Cases/ must be of the reference, and its distribution one that gives such values: zeros, ones, or a
-normal one whose mean and deviation are at most SIGMAS errors of so many draws away. A row that the reference leaves zero is zero.
+normal one whose mean and deviation are at most SIGMAS standard errors of its sample away. A row that the reference leaves zero is zero.
 """
 import argparse
 import json

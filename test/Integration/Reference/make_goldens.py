@@ -36,7 +36,7 @@ def router_biases(model):
 
 
 def text_parts(model, name, parameter):
-    """What PPC has of a parameter, under the names that files of weights have; transformers 5 renamed some in the code. Of models of
+    """PPC's form of a parameter, under the names that files of weights have; transformers 5 renamed some in the code. Of models of
     several parts, those of the text."""
     if name.startswith("model.visual."):
         return []
@@ -51,7 +51,7 @@ def named_parameters(model):
 
 
 def fused_parts(config, name, parameter):
-    """Of one matrix for several projections, the rows of each: (name, view)."""
+    """The rows of each of several projections in one matrix: (name, view)."""
     if config.model_type == "phi3" and name.endswith("gate_up_proj.weight"):
         gate, up = parameter.split(parameter.shape[0] // 2)
         return [(name.replace("gate_up", "gate"), gate), (name.replace("gate_up", "up"), up)]
@@ -99,7 +99,7 @@ def loss_of(model, ids, targets):
 
 
 def trained_losses(model, batches):
-    """Losses of AdamW steps on the batches: rates as runtime/core/LearningRate.h draws them, defaults of ppc-append-optimizer."""
+    """Losses of AdamW steps on the batches: rates as in runtime/core/LearningRate.h, defaults of ppc-append-optimizer."""
     decay = [parameter for parameter in model.parameters() if parameter.dim() > 1]
     others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
     optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],

@@ -30,7 +30,7 @@ def values(fields):
 
 
 def figures(drawn):
-    """Number of values, their mean and deviation, and the rows that are zero beside others that are not."""
+    """Number of values, their mean and deviation, and the rows that are zero if others are not."""
     rows = drawn.reshape(SEEDS, drawn.shape[1], -1)
     zero = [row for row in range(rows.shape[1]) if not rows[:, row].any()]
     zero = zero if len(zero) < rows.shape[1] else []

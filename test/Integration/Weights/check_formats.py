@@ -75,7 +75,7 @@ def int4(name, rows, columns, draw, blocks, _):
             name + "_shape": ["I64", [2], struct.pack("<2q", rows, columns)]}, values
 
 
-# What is quantised (matrices of 16 columns or more), and how: a function, its blocks, its variant.
+# The quantisation (of matrices of 16 columns or more): a function, its blocks, its variant.
 FORMATS = {"fp8 blocks": (fp8, (BLOCK, BLOCK), "F32"), "fp8 blocks, bf16 scales": (fp8, (BLOCK, BLOCK), "BF16"),
            "fp8 rows": (fp8, (1, 16), "F32"), "fp8 per tensor": (fp8, None, "F32"), "nvfp4": (nvfp4, None, False),
            "nvfp4, packed": (nvfp4, None, True), "int4": (int4, None, None)}
@@ -109,7 +109,7 @@ def formats(checks):
         _, _, loss = checks.run(program, wanted)
         found = checks.run(program, folder, "--save-weights", saved)
         checks.same(name, found, loss)
-        checks.expect(f"{name} is said", "dequantised from" in found[1], found[1])
+        checks.expect(f"{name} is reported", "dequantised from" in found[1], found[1])
         with open(os.path.join(saved, "config.json")) as file:
             checks.expect(f"{name}: the saved folder says no format", "quantization_config" not in file.read(), "")
         kept = read(os.path.join(saved, "model.safetensors"))
@@ -156,7 +156,7 @@ def parts(checks):
                    for name, tensor in tensors.items()}
         found = checks.run(program, checks.folder({**renamed, **tower}, config))
         checks.same(prefix, found, loss)
-        checks.expect("the tower is said", "model.visual.blocks.0.attn.qkv.weight" in found[1], found[1])
+        checks.expect("the vision part is reported", "model.visual.blocks.0.attn.qkv.weight" in found[1], found[1])
     folder = checks.folder({name.replace("model.", "trunk."): tensor for name, tensor in tensors.items()}, config)
     checks.refused("an unknown prefix", checks.run(program, folder), "missing: ", "the files hold ", "trunk.layers.*")
     checks.refused("a tower alone", checks.run(program, checks.folder(tower, config)), "no tensor of the text part", "model.visual")

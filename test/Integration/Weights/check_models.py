@@ -3,7 +3,7 @@
 
     check_models.py --build BUILD
 
-What is read and what it computes is compared with programs that say the same in another way: experts that a bias always chooses are
+Read weights and their results are compared with equivalent programs: experts that a bias always chooses are
 those of a model that has no others.
 """
 import argparse
@@ -139,7 +139,7 @@ def padding(checks):
     tensors, config = checks.fixture("tied")
     folder = checks.folder(tensors, {**config, "pad_token_id": 101})  # "e"
     _, printed, _ = checks.run(checks.compile(folder), folder, "--steps", "1", "--data", checks.text)
-    checks.expect("a padding token is said", "holds token 101, the model's pad_token_id" in printed, printed)
+    checks.expect("a padding token is reported", "holds token 101, the model's pad_token_id" in printed, printed)
 
 
 def router_bias(checks):

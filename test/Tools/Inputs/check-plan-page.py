@@ -99,7 +99,7 @@ for stage, line in zip(best["stages"], data["timeline"]["memory"], strict=True):
     if abs(peak / stage["memory_bytes"]["total"] - 1) > 1e-6:
         sys.exit(f"a line of memory rises to {peak}, not to {stage['memory_bytes']['total']}")
 
-# The canvas has as many pixels of the two colours as the actions last; letters on them and gaps take some.
+# The canvas has as many pixels of the two colours as the actions last; labels on them and gaps take some.
 plot_width, bar_height = (float(number) for number in elements.named["body"]["data-plot"].split())
 device_count = len(data["timeline"]["devices"])
 end = data["timeline"]["end_us"]

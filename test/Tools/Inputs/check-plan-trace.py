@@ -34,7 +34,7 @@ for device in range(stages):
     forwards = {(event["args"]["stage"], event["args"]["micro_batch"]) for event in compute if event["cat"] == "forward"}
     if len(forwards) != 16 * plan["layout"]["vp"]:
         sys.exit(f"device {device}: {len(forwards)} forwards")
-    # Of the first micro-batch every op of every layer is there, with what it does.
+    # For the first micro-batch every op of every layer has an event with its details.
     products = [event for event in compute if event["cat"] == "forward" and event["args"]["micro_batch"] == 0
                 and event["name"] == "qkv projection"]
     layers = sum(plan["layout"]["stage_layers"][stage] for stage in range(device, len(plan["layout"]["stage_layers"]), stages))
