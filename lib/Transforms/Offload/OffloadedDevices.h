@@ -7,9 +7,9 @@
 
 namespace mlir::ppc {
 
-/// Calls `offload` with each device that has a step, where the plan of the module asks for it. `offload` returns
-/// whether anything leaves. Where nothing of any device does, `idle`, if it is not empty, is remarked as missed under
-/// the name `kind`: what was asked for, and why it does nothing. Errors: no program; what `offload` reports.
+/// /// Calls `offload` with each device that has a step, if the plan of the module asks for it. `offload` returns
+/// whether anything is offloaded. If it offloads nothing on any device, a missed remark with the name `kind` reports
+/// `idle`, if not empty: the request, and why it has no effect. Errors: no program; errors of `offload`.
 LogicalResult forEachDevice(ModuleOp module, function_ref<bool(PlanAttr)> isAsked,
                             function_ref<FailureOr<bool>(ppcrt::DeviceOp)> offload, StringRef kind = "",
                             StringRef idle = "");

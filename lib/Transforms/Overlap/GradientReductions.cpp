@@ -1,4 +1,4 @@
-// Which reductions an update does on buffers as they are, and the update without them.
+// // Finds reductions of an update on unchanged buffers, and removes them from the update.
 #include "GradientReductions.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,4 +1,4 @@
-// What products and the collective beside them take in pieces, by estimate.
+// // Estimated times of chunked matmuls overlapped with their collective.
 #ifndef PPC_LIB_TRANSFORMS_OVERLAP_PIECETIMES_H
 #define PPC_LIB_TRANSFORMS_OVERLAP_PIECETIMES_H
 
@@ -6,9 +6,9 @@
 
 namespace mlir::ppc {
 
-/// Seconds on one machine. A piece of a product is priced as a product of that size, its efficiency and launch
-/// included; a piece of a collective as the planner prices a collective of so many bytes within a step
-/// (`transferTime`), latency and meeting included.
+/// /// Seconds on one machine. A chunk of a matmul costs as much as a matmul of that size, its efficiency and launch
+/// included; a chunk of a collective as much as the planner's estimate of a collective of that many bytes within a step
+/// (`transferTime`), latency and synchronization delay included.
 class PieceTimes {
 public:
   PieceTimes(const Cluster &machine, GridAttr grid, Precision precision)
@@ -16,18 +16,19 @@ public:
 
   GridAttr gridOf() const { return grid; }
 
-  /// What a piece must save of the time of the collective.
+  /// /// Fraction of the collective's time that a larger number of chunks must save.
   static constexpr double leastSaving() { return 0.01; }
 
-  /// A product of that share of its rows.
+  /// /// Time of a matmul of that share of its rows.
   double product(MatmulOp op, double share) const;
-  /// An all-reduce or a reduce-scatter of that share of its elements.
+  /// /// Time of an all-reduce or a reduce-scatter of that share of its elements.
   double collective(Operation *op, double share) const;
-  /// Work behind a collective that does without its result, in the same layer and before other communication.
+  /// /// Time of work after a collective that does not need its result, in the same layer and before other
+  /// communication.
   double hidingBehind(Operation *collective) const;
-  /// What is not hidden of the collective, and what the products of pieces take longer than the whole ones, where each
-  /// piece of the products, `shares` of the rows, is followed by that piece of the collective, and all by `hiding`
-  /// seconds of work. To put rows of pieces together, so many bytes are copied in all.
+  /// /// The exposed time of the collective, plus the time that chunked matmuls take longer than unchunked ones, if
+  /// each chunk of the matmuls, `shares` of the rows, is followed by that chunk of the collective, and all by `hiding`
+  /// seconds of work. To make rows of chunks contiguous, `bytesCopied` bytes are copied in all.
   double exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares, double hiding,
                  int64_t bytesCopied) const;
 

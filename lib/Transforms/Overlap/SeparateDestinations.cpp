@@ -1,5 +1,5 @@
-// ppc-separate-destinations: a piece that is scattered over ranks has a buffer of its own, beside which the next one
-// can be computed.
+// // ppc-separate-destinations: gives a chunk that is scattered over ranks a buffer of its own, so that the next one
+// can be computed meanwhile.
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

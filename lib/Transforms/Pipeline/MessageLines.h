@@ -1,4 +1,4 @@
-// Which messages between two devices follow each other on one stream.
+// // Partition of the messages between two devices into those that share a stream.
 #ifndef PPC_TRANSFORMS_PIPELINE_MESSAGELINES_H
 #define PPC_TRANSFORMS_PIPELINE_MESSAGELINES_H
 
@@ -7,21 +7,21 @@
 
 namespace mlir::ppc {
 
-/// A send waits for its receive and the other way round, and what is on a stream for what was put there before. So
-/// messages may share a stream at both of their ends only if both ends come to them in one order, that of the runs that
-/// make and use them: a value that a forward makes and the backward of another stage uses would hold up the forwards of
-/// later micro-batches.
+/// A send waits for its receive and the other way round, and an action for the earlier ones of its stream. So
+/// messages may share a stream at both of their ends only if both ends process them in one order, the order of the runs
+/// that write and read them: a value from a forward that the backward of another stage reads would stall the forwards
+/// of later micro-batches.
 ///
-/// A line is such a set of messages in one direction between two devices. Messages that forwards make and those that
-/// backwards make are on lines of their own; each of these is divided further where the order of its two ends differs.
+/// A line is such a set of messages in one direction between two devices. Messages of forwards and those of
+/// backwards are on separate lines; each of these is divided further if the order of its two ends differs.
 class MessageLines {
 public:
-  /// `chunks`: of each virtual stage its place on its device.
+  /// /// `chunks`: index of each virtual stage on its device.
   MessageLines(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols, const PipelineSchedule &schedule,
                ArrayRef<int64_t> chunks);
 
-  /// What distinguishes the message's line from others of the same two devices in the same direction; empty where there
-  /// is one.
+  /// /// Suffix that distinguishes the message's line from others of the same two devices in the same direction; empty
+  /// if there is one line.
   StringRef nameOf(ppcrt::MessageOp message) const;
 
 private:

@@ -17,7 +17,7 @@ using ppcrt::RoutineKind;
 /// The code of a routine. Arguments and results are added as they turn out to be needed.
 class StageFunction {
 public:
-  /// Of a device; of the virtual stage `stage` on it where it is not of the whole step.
+  /// /// A function of a device; of its virtual stage `stage` unless it is of the whole step.
   StageFunction(OpBuilder &module, Location loc, int64_t device, RoutineKind kind, int64_t stage);
 
   /// The argument bound to `buffer`, added on first use.
@@ -28,17 +28,17 @@ public:
   void finish();
 
   func::FuncOp function;
-  OpBuilder builder;            ///< at the end of the body
+  OpBuilder builder;            ///< ///< at the end of the function
   IRMapping mapping;            ///< from values of @step
-  SmallVector<BufferOp> reads;  ///< of the arguments, in order
-  SmallVector<BufferOp> writes; ///< of the results, in order
+  SmallVector<BufferOp> reads;  ///< ///< buffers of the arguments, in order
+  SmallVector<BufferOp> writes; ///< ///< buffers of the results, in order
 
 private:
   DenseMap<Operation *, Value> arguments;
   SmallVector<Value> results;
 };
 
-/// What is said of a buffer besides its role and type.
+/// /// Attributes of a buffer besides its role and type.
 struct BufferFields {
   StringAttr name, state;
   RankedTensorType logical;
@@ -55,14 +55,15 @@ public:
   BufferOp addBuffer(BufferRole role, Type type, const BufferFields &fields = {});
   /// Gives a buffer another role.
   void setRole(BufferOp buffer, BufferRole role, const BufferFields &fields);
-  /// Of one virtual stage: which it is on the device, and in the model. Those of the whole step are of chunk 0.
+  /// /// The function of one virtual stage: its number on the device, and in the model. Functions of the whole step
+  /// have chunk 0.
   StageFunction &function(RoutineKind kind, OpBuilder &module, Location loc, int64_t chunk = 0, int64_t stage = 0);
   StageFunction *findFunction(RoutineKind kind, int64_t chunk = 0);
   /// Finishes the functions and adds their routines.
   void finish();
 
   ppcrt::DeviceOp device;
-  DenseMap<Value, BufferOp> bufferOf; ///< of values of @step that live in a buffer of this device
+  DenseMap<Value, BufferOp> bufferOf; ///< ///< buffer of this device for each value of @step that is stored in one
 
 private:
   OpBuilder builder; ///< at the end of the device
@@ -75,22 +76,23 @@ private:
   SmallVector<Entry> functions;
 };
 
-/// Which virtual stages a device holds, and how its routines are called. Where a schedule runs several copies of the
+/// /// Assignment of virtual stages to devices, and names of their routines. If a schedule runs several copies of the
 /// model, the stages of further copies follow those of the first: stage s of copy c is number c * stagesPerCopy() + s.
-/// Where a micro-batch runs in slices of its sequence, each slice has stages of its own, behind those of the slice
-/// before, on the same devices.
+/// If a micro-batch runs in slices of its sequence, each slice has stages of its own, after those of the previous
+/// slice, on the same devices.
 class PipelinePlacement {
 public:
-  /// As the schedule of the plan places them. Error: there is no such schedule, or programs do not run it.
+  /// /// The placement of the schedule of the plan. Error: there is no such schedule, or compiled programs do not
+  /// support it.
   static llvm::Expected<PipelinePlacement> of(ModuleOp module, PlanAttr plan);
 
-  /// Of all copies of the model.
+  /// /// Number of stages of all copies of the model.
   int64_t stageCount() const { return devices.size(); }
   int64_t stagesPerCopy() const { return devices.size() / copies; }
   int64_t copyCount() const { return copies; }
   int64_t sliceCount() const { return slices; }
   int64_t deviceOf(int64_t stage) const { return devices[stage]; }
-  /// Its place among the stages of its device.
+  /// /// Its index among the stages of its device.
   int64_t chunkOf(int64_t stage) const { return chunks[stage]; }
   /// Whether the schedule runs weight gradients on their own.
   bool splitsBackward() const { return splits; }
@@ -103,7 +105,7 @@ private:
   bool splits = false;
 };
 
-/// Where an op of a micro-batch runs. Sites of different copies of the model have nothing to do with each other.
+/// /// Stage and action of an op of a micro-batch. Sites of different copies of the model are independent.
 struct Site {
   int64_t stage; ///< virtual, of all copies
   RoutineKind action;
@@ -128,7 +130,7 @@ struct StageMessage {
   BufferOp to;
 };
 
-/// A whole step being cut.
+/// /// State of splitting a step.
 struct StepSplit {
   func::FuncOp step;
   AccumulateOp accumulate;
@@ -149,7 +151,7 @@ struct StepSplit {
 
 /// The device and the buffer in which a result of the accumulate is added up.
 using Accumulator = std::pair<int64_t, BufferOp>;
-/// Of a result of the accumulate by copy of the model, each of which adds up its own micro-batches.
+/// /// Accumulators of a result of the accumulate by copy of the model, each of which sums its own micro-batches.
 using Accumulators = SmallVector<Accumulator, 1>;
 
 /// Adds the update functions, and those that evaluate the loss.

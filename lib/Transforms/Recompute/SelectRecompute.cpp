@@ -1,4 +1,4 @@
-// The plan's choice of what backward computes again, as marks on ops.
+// // Marks ops for recomputation as the plan selects them.
 #include "LayerRecompute.h"
 #include "ppc/Transforms/Recompute/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -26,8 +26,8 @@ bool covers(Attribute choice, Operation *op) {
 
 bool isElementwise(Operation *op) { return op->hasTrait<OpTrait::SameOperandsAndResultType>(); }
 
-/// Whether backward computes the result again on its way: of one value that it reads in any case, element by element,
-/// for nothing but other elementwise ops, which are one loop with it. Keeping it would be a write and a read more.
+/// /// Whether recomputing the result is free: an elementwise op of one value that backward reads in any case, used
+/// only by other elementwise ops, which are one loop with it. Saving it would be an additional write and read.
 bool isFree(Operation *op) {
   auto isBehind = [](Operation *user) { return !isForward(user); };
   if (op->getNumOperands() != 1 || op->getNumResults() != 1 || !isElementwise(op) || !canRecompute(op))
@@ -36,8 +36,8 @@ bool isFree(Operation *op) {
   return llvm::any_of(op->getOperand(0).getUsers(), isBehind) && !users.empty() && llvm::all_of(users, isElementwise);
 }
 
-/// The split of what a product gives, and other shapes of its parts, where backward reads all parts element by element:
-/// it finds them where the product wrote them. To keep each would be a copy, a write and a read more.
+/// /// The split of a matmul's result, and reshapes of its parts, if backward reads all parts elementwise: it reads
+/// them in the matmul's result. Saving each would be an additional copy, a write and a read.
 SmallVector<Operation *> partsInPlace(Operation *op) {
   auto split = dyn_cast<SplitOp>(op);
   Operation *made = split ? split.getX().getDefiningOp() : nullptr;
@@ -66,7 +66,7 @@ SmallVector<Operation *> partsInPlace(Operation *op) {
   return inPlace;
 }
 
-/// Whether it lays keys or values of the slices of a sequence one behind the other, which are kept one by one.
+/// /// Whether it concatenates keys or values of the slices of a sequence, which are saved separately.
 bool joinsSlices(Operation *op) {
   auto isOfAnother = [&](Value operand) {
     Operation *made = operand.getDefiningOp();
