@@ -1,4 +1,5 @@
-// What the readers of all families share. A family reads its own keys; every key that nobody read is refused.
+// Functions that the readers of all families share. A family reads its own keys; every key that was not read is
+// refused.
 #ifndef PPC_LIB_MODEL_CONFIGREADER_H
 #define PPC_LIB_MODEL_CONFIGREADER_H
 
@@ -33,7 +34,7 @@ public:
   void readPhi3();
   void readSeedOss();
 
-  /// What `read` gave, of a file of several parts, as a file of the text part alone.
+  /// Text of a file of several parts that `read` returned, as a file of the text part alone.
   std::string textPartAlone(llvm::StringRef text) const;
   bool isNested() const { return outer.has_value(); }
 
@@ -48,8 +49,7 @@ private:
   void refuseNulls();
   void refuseUnread();
   void rememberKeys();
-  // KeysWithoutEffect.cpp: what nobody read and has no effect with its value counts as read; with another, it is
-  // refused.
+  // KeysWithoutEffect.cpp: an unread key whose value has no effect counts as read; with another value it is refused.
   void acceptKeysWithoutEffect();
   void acceptKeysWithoutEffect(JsonReader &object);
   void acceptRopeKeysWithoutEffect(JsonReader &rope);
@@ -71,7 +71,7 @@ private:
   void readQwenWindow();
   void readQwen2MoeWindow();
   std::optional<int64_t> readQwenWindowSize();
-  /// sliding_window; null is no window.
+  /// Value of sliding_window; null means no window.
   std::optional<int64_t> slidingWindow(std::optional<int64_t> fallback);
   bool readLayerTypes(std::optional<int64_t> window);
   // ExpertFamilies.cpp
@@ -92,7 +92,7 @@ private:
   void readYarn(JsonReader &rope);
   void readActivation(llvm::StringRef key, llvm::StringRef fallback);
   void readHeads(llvm::StringRef headsKey, llvm::StringRef hiddenKey);
-  /// Dropout behind attention and behind the feed-forward are one probability here.
+  /// Reads dropout after attention and after the feed-forward, which have one probability here.
   void readDropouts(llvm::StringRef attention, llvm::ArrayRef<llvm::StringRef> hidden, double fallback);
   void useLayerNorm(llvm::StringRef epsilonKey);
   void requireEvenHead(int64_t rotated);
@@ -107,11 +107,11 @@ private:
   void readPaddingToken(std::optional<int64_t> fallback = std::nullopt);
   /// Keys for which null means something, or the same as their absence.
   void mayBeNull(llvm::ArrayRef<llvm::StringRef> keys);
-  /// Whether the key is there, and null.
+  /// Returns whether the key exists and is null.
   bool isNull(llvm::StringRef key) const;
 
   JsonReader reader;
-  std::optional<JsonReader> outer; // of a file of several parts: the whole file, `reader` being its text part
+  std::optional<JsonReader> outer; // for a file of several parts: the whole file, `reader` being its text part
   std::string outerArchitecture;
   std::string alias; // the model_type of another name of the family, "yi"
   ModelConfig config;

@@ -22,7 +22,7 @@ PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape);
 PipelineSchedule makeDualPipeVSchedule(const PipelineShape &shape);
 PipelineSchedule makeSequenceChunkedSchedule(const PipelineShape &shape);
 
-// What one device runs.
+// Appends the actions of one device.
 void makeGPipeDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
 void makeOneFOneBDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
 void makeInterleavedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
@@ -34,15 +34,15 @@ void makeDualPipeDevice(const PipelineShape &shape, int64_t device, std::vector<
 void makeDualPipeVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
 void makeSequenceChunkedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
 
-// What the order of devices makes them wait for.
+// Waits that the orders of devices impose.
 std::vector<OrderLimit> limitOneFOneB(const PipelineShape &shape);
 std::vector<OrderLimit> limitVHalf(const PipelineShape &shape);
 std::vector<OrderLimit> limitVMin(const PipelineShape &shape);
 std::vector<OrderLimit> limitWave(const PipelineShape &shape);
 std::vector<OrderLimit> limitChimera(const PipelineShape &shape);
 
-/// Of the zero-bubble schedules on one device: forwards before the first pair of F and B, and W held back. With slopes
-/// of `factor` per device where the shape has none, at most `factor` p micro-batches are in flight.
+/// Order of the zero-bubble schedules on one device: forwards before the first pair of F and B, and deferred W. With
+/// slopes of `factor` per device if the shape has none, at most `factor` p micro-batches are in flight.
 struct SlopedOrder {
   int64_t ahead, held;
 };

@@ -1,5 +1,5 @@
 // Builds a schedule by running it: an action is appended to its device when the generator picks it, at the time when
-// the device is free and the input is there. For generators that decide by what is ready.
+// the device is free and the input has arrived. For generators that decide by what is ready.
 #ifndef PPC_LIB_SCHEDULING_LISTSCHEDULER_H
 #define PPC_LIB_SCHEDULING_LISTSCHEDULER_H
 
@@ -57,9 +57,9 @@ private:
   std::vector<int64_t> ends, freeAt;
 };
 
-/// Fills the schedule with F and B of one unit each, W right behind B: a device runs, of what is ready, what belongs to
-/// the earliest micro-batch of its direction, then what is farthest in the model. At most `underWay` micro-batches of a
-/// direction are in the pipeline at once.
+/// Fills the schedule with F and B of one unit each, W right after B: of the ready actions, a device runs those of the
+/// earliest micro-batch of its direction first, then the one farthest in the model. At most `underWay` micro-batches of
+/// a direction are in flight.
 void scheduleEarliestFirst(PipelineSchedule &schedule, int64_t underWay);
 
 } // namespace mlir::ppc

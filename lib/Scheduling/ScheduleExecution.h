@@ -1,4 +1,4 @@
-// Runs a schedule under its message rules, without times: who waits for ever, and for what.
+// Runs a schedule under its communication rules, without times, to find deadlocks and their causes.
 #ifndef PPC_LIB_SCHEDULING_SCHEDULEEXECUTION_H
 #define PPC_LIB_SCHEDULING_SCHEDULEEXECUTION_H
 
@@ -25,19 +25,19 @@ private:
   std::vector<bool> bits;
 };
 
-/// A device that waits for ever before `action`: for the message of `missing`, or, when it re-uses a slot, for a
-/// message sent from that slot to be received by `missing`.
+/// A device that is deadlocked before `action`: it waits to receive from `missing`, or, when it re-uses a slot, until
+/// `missing` receives what was sent from that slot.
 struct StuckDevice {
   int64_t device;
   PipelineAction action, missing;
   bool isSlot;
 };
 
-/// Runs the devices, each as far as it gets, until all are done or none can go on; returns those that are not done. An
-/// action has two moments: it is entered when everything it waits for is there (its message is then received), and it
-/// is done at once after that. Sends are asynchronous, receives block, and a stage that re-uses a slot (micro-batch %
-/// `slots`, one entry per replica and virtual stage) waits until all messages sent from it are received. Requires
-/// actions that exist.
+/// Runs the devices, each as far as it can, until all are done or none makes progress; returns those that are not done.
+/// An action has two events: it is entered when all its inputs have arrived (they are then received), and it is done
+/// immediately after that. Sends are asynchronous, receives block, and a stage that re-uses a slot (micro-batch %
+/// `slots`, one entry per replica and virtual stage) waits until everything sent from it is received. Requires actions
+/// that exist.
 std::vector<StuckDevice> executeSchedule(const PipelineSchedule &schedule, llvm::ArrayRef<int64_t> slots);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// What a device keeps of its chunks at its worst moments: found in its list of actions, or known from the shape alone.
+// Peak saved activations of a device, per model chunk: found in its list of actions, or known from the shape alone.
 #ifndef PPC_LIB_SCHEDULING_WORSTMOMENTS_H
 #define PPC_LIB_SCHEDULING_WORSTMOMENTS_H
 

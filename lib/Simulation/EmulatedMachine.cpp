@@ -149,7 +149,7 @@ bool MachineReader::readRoutine(const json::Value &value, json::Path path, const
     return refuse(path.field("entry"), "the program has another routine here");
   // What no step runs has none.
   if (!list->empty() && list->size() != known.ends.size() + 1)
-    return refuse(path.field("pieces_s"), "the program's routine has another number of chunks");
+    return refuse(path.field("pieces_s"), "the program's routine has another number of segments");
   for (auto [i, piece] : llvm::enumerate(*list)) {
     std::optional<double> seconds = piece.getAsNumber();
     if (!seconds || !(*seconds >= 0) || !std::isfinite(*seconds))

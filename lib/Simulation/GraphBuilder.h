@@ -16,7 +16,7 @@ struct ActionTasks {
 
 /// A layer's turn on a device: what parameters come for and gradients leave behind.
 struct LayerTurn {
-  size_t action; // of the device's list
+  size_t action; // index in the device's list
   int32_t layer;
   bool gathers = false, scatters = false, reduces = false;
 };
@@ -81,7 +81,7 @@ private:
   bool everyLayer, keepEvents, inRuns;
   std::vector<ChunkTimes> chunkTimes; // per virtual stage
   int64_t opMicroBatches = 0;
-  double share; // of a micro-batch in one action
+  double share; // share of a micro-batch in one action
   StepGraph result;
   std::vector<std::vector<ActionTasks>> actions; // per device and action
   std::vector<int32_t> updated;                  // per device: the task that ends the update
@@ -113,14 +113,14 @@ public:
 private:
   const ChunkWork &chunkOf(const PipelineAction &action) const { return work.chunks[action.stage]; }
   static SimulatedKind kindOf(const PipelineAction &action) { return simulatedKind(action.kind); }
-  /// What an action takes of its times: less in a block with the F before it.
+  /// Factor of an action's times: below 1 in a block with the F before it.
   double actionScale(size_t i) const {
     return isInBlock(work.schedule, device, i) ? pairedScale(chunkOf(list[i]), list[i].kind) : 1;
   }
   bool merged(size_t i) const { return isMerged(list, i); }
   void planTurns();
   void addAction(size_t i, ActionTasks &tasks);
-  /// The action's tasks where layers' state moves beside them, or none.
+  /// Adds the action's tasks if state of layers moves concurrently, or none.
   void addToRun(size_t i);
   void addLayers(size_t i, double scale, ActionTasks &tasks);
   int32_t addPart(const PipelineAction &action, int32_t layer, Seconds compute, const GroupTimes &exposed,
@@ -156,17 +156,17 @@ private:
   const DeviceWork &state;
   int64_t device;
   int32_t main;      // the task after which the device goes on
-  int32_t stateLast; // of the stream of state
+  int32_t stateLast; // last task of the stream of state
   llvm::SmallVector<ResourceUse, 8> stateUses;
   std::array<llvm::SmallVector<ResourceUse, 8>, opGroupCount> groupUses;
-  double parameters = 0; // of all chunks
-  // Layers in the order of the device, where their state moves beside them.
+  double parameters = 0; // parameters of all chunks
+  // Layers in the order of the device, if their state moves concurrently.
   std::vector<LayerTurn> turns;
   std::vector<int32_t> gatherTasks, turnEnds; // per turn; -1: none
   std::vector<size_t> gathering;              // turns that parameters come for
-  size_t nextGather = 0;                      // of those
+  size_t nextGather = 0;                      // index of the next of those
   std::vector<size_t> firstTurn;              // per action; turns of an action follow each other
-  double waitingElements = 0;                 // of gradients whose bucket is not full
+  double waitingElements = 0;                 // elements of gradients whose bucket is not full
   int32_t reductionAfter = -1;
   SimulatedEvent reductionEvent;
   // Copies to the host.

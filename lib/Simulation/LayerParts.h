@@ -7,10 +7,10 @@
 namespace mlir::ppc {
 
 struct LayerPart {
-  const LayerOp *op = nullptr; // null: what the layer takes beyond its ops
+  const LayerOp *op = nullptr; // null: time of the layer besides its ops
   bool communication = false, again = false;
   Seconds taken;
-  Seconds beside; // of communication: what of it runs beside the compute before
+  Seconds beside; // of communication: time that overlaps with earlier compute
 };
 
 /// In order; compute and communication each add up to what `layer` says they take in this pass.

@@ -46,9 +46,9 @@ private:
   llvm::ArrayRef<double> capacities;
   std::vector<bool> visited;
   std::vector<int32_t> resources; // visited
-  std::vector<int32_t> claimOf;   // of tasks, while their set is shared; -1: none
-  std::vector<int32_t> indexOf;   // of visited resources in their set
-  std::vector<int32_t> tasks;     // of the set, as `claims`
+  std::vector<int32_t> claimOf;   // claim of a task, while its set is shared; -1: none
+  std::vector<int32_t> indexOf;   // index of a visited resource in its set
+  std::vector<int32_t> tasks;     // tasks of the set, as `claims`
   std::vector<RateClaim> claims;
   std::vector<double> inSet, asked; // capacities and demands of the set's resources
 };

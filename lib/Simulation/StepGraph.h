@@ -7,15 +7,15 @@
 
 namespace mlir::ppc {
 
-/// What a device holds grows when `task` starts or ends.
+/// A change of a device's memory when `task` starts or ends.
 struct MemoryChange {
   int32_t task;
   bool atEnd;
-  Bytes kept;    // from forward to backward; may lie in the host's memory
+  Bytes kept;    // activations saved from forward to backward; may be offloaded to the host
   Bytes waiting; // from backward to the weight gradient
 };
 
-/// What of a task's event its measures need.
+/// Facts of a task's event that measures need.
 struct TaskEvent {
   int32_t device;
   SimulatedStream stream;
@@ -29,7 +29,7 @@ struct ActionRun {
 
 /// An action between runs.
 struct WrittenAction {
-  int32_t device, action; // of its list
+  int32_t device, action; // index in its list
   int32_t first, last;    // tasks
 };
 
@@ -38,8 +38,8 @@ struct StepGraph {
   std::vector<TaskEvent> kinds;                  // one per task
   std::vector<SimulatedEvent> events;            // where they are kept: one per task; times are not set
   std::vector<std::vector<MemoryChange>> memory; // per device, in order
-  int32_t updateTasks = 0;                       // of all devices, the first tasks of the graph
-  std::vector<int32_t> firstTasks; // per device, behind the updates; and the end of the last one's, before messages
+  int32_t updateTasks = 0;                       // update tasks of all devices, the first tasks of the graph
+  std::vector<int32_t> firstTasks; // per device, after the updates; and the end of the last update, before transfers
   // In runs only.
   std::vector<ActionRun> runs;
   std::vector<WrittenAction> written;
@@ -55,8 +55,8 @@ inline int32_t linkResource(const StepWork &work, int64_t device, int64_t level,
 /// `options`: everyLayer, opTasks and keepEvents.
 StepGraph buildStepGraph(const StepWork &work, const StepSimulationOptions &options);
 
-/// Only what is more than compute and the collectives that it waits for: updates, the exchange of state, and the
-/// actions beside which it moves; no messages, no memory. Activations stay on the device, sends do not block.
+/// Builds only tasks that are more than compute and the collectives that it waits for: updates, the exchange of state,
+/// and the actions that overlap with it; no transfers, no memory. Activations stay on the device, sends do not block.
 StepGraph buildStepInRuns(const StepWork &work);
 
 } // namespace mlir::ppc

@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// Whether replayInRuns knows everything that happens in the step: nothing is copied to the host while it runs, sends
-/// do not block, messages of one direction leave one after the other, nobody asks for events or for more tasks than
+/// Returns whether replayInRuns supports the step: nothing is copied to the host while it runs, sends do not block,
+/// transfers of one direction leave one after the other, and the options ask for neither events nor more tasks than
 /// actions.
 bool canReplayInRuns(const StepWork &work, const StepSimulationOptions &options);
 

@@ -18,7 +18,7 @@ class StreamRates {
 public:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
-  /// Of the graph: what is shared.
+  /// Rates for the shared resources of a graph.
   StreamRates(const TaskGraph &graph, size_t devices);
 
   bool runs(int32_t device, StreamSlot slot) const { return slots[device * slotsPerDevice + slot].runs; }

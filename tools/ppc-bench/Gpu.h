@@ -1,5 +1,5 @@
-// What the first GPU of this machine does, as compiled programs use it: copies by the driver, matrix products by
-// cuBLASLt, each timed by events on a stream.
+// Benchmarks of the first GPU of this machine, as compiled programs use it: copies by the driver, matmuls by cuBLASLt,
+// each timed by events on a stream.
 #ifndef PPC_TOOLS_BENCH_GPU_H
 #define PPC_TOOLS_BENCH_GPU_H
 
@@ -13,17 +13,17 @@
 namespace mlir::ppc {
 
 struct GpuTime {
-  std::string name; // "copy 64 MiB", "bf16 product 4096 x 4096 x 4096"
-  double seconds;   // of one turn, in the best of several windows
+  std::string name; // "copy 64 MiB", "bf16 matmul 4096 x 4096 x 4096"
+  double seconds;   // of one repetition, in the best of several windows
   double work;      // bytes that are read and written, or FLOPs
   const char *unit; // "B" or "FLOP"
 };
 
 struct GpuTimes {
-  std::string name; // of the GPU, with its architecture
+  std::string name; // name of the GPU, with its architecture
   std::vector<GpuTime> rows;
 
-  /// The best rates: of copies, and of products in bf16 or f32. What was not measured is 0.
+  /// Best rates of copies, and of matmuls in bf16 or f32. Rates that were not measured are 0.
   DevicePeaks peaks(bool bf16) const;
 };
 

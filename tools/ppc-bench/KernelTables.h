@@ -1,4 +1,4 @@
-// What machine code of kernels asks of GPUs, as tables. Nothing is run.
+// Tables of the GPU resources that machine code of kernels needs. Nothing is run.
 #ifndef PPC_TOOLS_BENCH_KERNELTABLES_H
 #define PPC_TOOLS_BENCH_KERNELTABLES_H
 
@@ -13,7 +13,7 @@ namespace mlir::ppc {
 /// A kernel of a program, and one launch of it.
 struct ProgramKernel {
   std::string function; // that launches it first
-  int64_t calls = 0;    // of that function in a step
+  int64_t calls = 0;    // calls of that function in a step
   MachineKernel code;
   KernelLaunch launch;
   int64_t spilledBytes = 0, least = 0; // least: that the launch has to move

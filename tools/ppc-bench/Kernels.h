@@ -1,4 +1,4 @@
-// What is measured: kernels of one rank, exchanges between all of them.
+// Benchmarks: kernels of one rank, communication between all of them.
 #ifndef PPC_TOOLS_BENCH_KERNELS_H
 #define PPC_TOOLS_BENCH_KERNELS_H
 
@@ -10,11 +10,11 @@ namespace mlir::ppc {
 
 /// `C = A B`, m x k times k x n, as compiled programs call it: A and B in f32 or bf16, C in f32.
 Benchmark productBenchmark(int64_t m, int64_t n, int64_t k, bool bf16 = false);
-/// `c = a + b` over three arrays of so many bytes together.
+/// `c = a + b` over three arrays of `bytes` together.
 Benchmark streamBenchmark(int64_t bytes);
-/// Sum over all ranks of so many bytes.
+/// All-reduce of `bytes` over all ranks.
 Benchmark allReduceBenchmark(int64_t bytes);
-/// Every even rank sends so many bytes to the next one.
+/// Every even rank sends `bytes` to the next one.
 Benchmark messageBenchmark(int64_t bytes);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// The same work on all ranks of this machine at once, timed from the first start to the last end.
+// Runs the same work on all ranks of this machine at once, timed from the first start to the last end.
 #ifndef PPC_TOOLS_BENCH_RANKS_H
 #define PPC_TOOLS_BENCH_RANKS_H
 
@@ -10,7 +10,7 @@
 
 namespace mlir::ppc {
 
-/// What a rank may use while it is measured.
+/// Resources of a rank while it is measured.
 struct BenchRank {
   int rank, count;
   std::byte *arena; // arenaBytes, zero at first, readable by the others
@@ -24,7 +24,7 @@ struct Benchmark {
   std::function<std::function<void()>(BenchRank &)> prepare;
 };
 
-/// Of one turn, in the best of several windows, so that what else runs on the machine counts little.
+/// Times of one repetition, in the best of several windows, so that other programs on the machine matter little.
 struct TurnTime {
   double seconds;   // until the last rank is done
   double processor; // that a rank spent computing, on average over the ranks

@@ -14,11 +14,11 @@
 
 namespace mlir::ppc {
 
-/// Of consecutive steps, in order.
+/// Results of consecutive steps, in order.
 struct StepRecord {
   std::vector<double> seconds, losses;
-  /// What the planner said before, where it priced the plan: seconds of a step, bytes of the rank that needs most. Not
-  /// a number otherwise.
+  /// Prediction of the planner, if its cost model has one for the plan: seconds of a step, bytes of the rank that needs
+  /// most. Otherwise NaN.
   double predictedSeconds = std::nan(""), predictedMemory = std::nan("");
   double arena = std::nan(""); // bytes of that rank's arena
 };
@@ -51,14 +51,14 @@ private:
 class StepParticipant {
 public:
   virtual ~StepParticipant() = default;
-  /// What it is, for people: "JAX 0.10.2, jit".
+  /// Human-readable name: "JAX 0.10.2, jit".
   virtual std::string name() const = 0;
   /// Runs `steps` training steps. `warm`: the first step of a process, which compiles or maps memory, may be among
   /// them. `started` is told the process that does it.
   virtual llvm::Expected<StepRecord> run(int64_t steps, const std::function<void(pid_t)> &started) = 0;
 };
 
-/// What all participants compute.
+/// The training task of all participants.
 struct StepWork {
   std::string config;  // config.json of a LLaMA
   std::string weights; // model.safetensors in f32

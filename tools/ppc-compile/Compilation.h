@@ -35,24 +35,24 @@ private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
   bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
   bool checkDegrees(int64_t ranks);
-  /// The plan with the fastest step for so many ranks that the options leave; the plan that they say, for as many as
-  /// it needs, which `ranks`, where it is not 0, must be.
+  /// searchPlan chooses the fastest plan for `ranks` ranks that the options allow. pinPlan takes the plan of the
+  /// options, for the number of ranks it needs, which must equal `ranks` unless that is 0.
   bool searchPlan(int64_t ranks);
   bool pinPlan(int64_t ranks);
   /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the
   /// plan says (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they
   /// cannot.
   bool fitMemory(SmallVector<int64_t> &bytesNotToKeep);
-  /// Predicts what the plan with the values that fitMemory chose to compute again takes, records and notes it.
+  /// Predicts the cost of the plan with the values that fitMemory chose to recompute, records and notes it.
   bool priceChosen();
   /// Writes the plan as text, prediction included.
   void recordPlan();
-  bool overlaps() const; // communication beside computation, as the plan of the module says
+  bool overlaps() const; // whether communication overlaps with computation, from the plan of the module
   /// Proves that the partitioned module computes what `logical` does.
   bool verify(ModuleOp logical);
   struct Stopwatch;
   void printTime(StringRef phase, const Stopwatch &watch);
-  /// What the planner says of the plan; null when it cannot price it.
+  /// Prediction of the planner for the plan; null if it has no cost model for it.
   DictionaryAttr prediction() const;
   /// Says which plan was chosen.
   void notePlan() const;
@@ -63,7 +63,7 @@ private:
   OwningOpRef<ModuleOp> module;
   OwningOpRef<ModuleOp> forward; // the model as it was planned; with a memory budget only
   std::string opCuts, planYaml, manifest, configText;
-  llvm::json::Object mathematics; // of the model, and of the optimizer once it is there
+  llvm::json::Object mathematics; // of the model, and of the optimizer once it exists
   bool singleDevice = false;      // the reference of --check, on which no budget is put
 };
 

@@ -17,22 +17,22 @@ namespace mlir::ppc {
 
 class ExpertChoices {
 public:
-  /// Of the gradients of a step, of which those are equal that differ by less than `tolerance` (relative L2), and the
-  /// parameters behind it.
+  /// Explains differences of the gradients of a step, which are equal if they differ by less than `tolerance` (relative
+  /// L2), and of the parameters after it.
   ExpertChoices(const TensorFile &parallel, const TensorFile &single, const TensorFile &parameters, double tolerance)
       : parallel(parallel), single(single), parameters(parameters), tolerance(tolerance) {}
 
   /// Whether ties explain that the gradients of this tensor differ: of experts, of their router, or of the norm in
   /// front of both.
   bool explain(const std::string &name);
-  /// Names the experts of whose gradients not all is compared; prints nothing where no ties were needed.
+  /// Names the experts whose gradients are not all compared; prints nothing if no ties were needed.
   void report(llvm::raw_ostream &out) const;
 
 private:
   using Vector = std::vector<double>;
   struct Token {
     Vector unit;           // x / |x|
-    int64_t expert, other; // of which one has it in each run
+    int64_t expert, other; // the expert that has the token in each run
   };
   struct Layer {
     std::vector<Token> tokens; // none: nothing is explained
@@ -55,7 +55,7 @@ private:
   /// The expert whose score of a token of expert `own` is as near as rounding reaches, and to which it adds as well.
   std::optional<int64_t> tiedWith(const Tensor &router, const Vector &unit, int64_t own,
                                   llvm::ArrayRef<Difference> differences) const;
-  /// Of block `number` of `count` along the first dimension; nothing where the runs have no such tensor.
+  /// Difference of block `number` of `count` along the first dimension; std::nullopt if the runs have no such tensor.
   std::optional<Difference> differenceOf(const std::string &name, int64_t number, int64_t count) const;
   bool isDownExplained(const std::string &name, const Layer &layer) const;
 

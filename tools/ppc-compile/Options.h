@@ -23,7 +23,7 @@ struct CompileOptions {
   int64_t sequenceLength = 0; // 0: not given
   int64_t globalBatch = 0;
   double expertCapacityFactor = 0; // 0: experts take every token
-  std::string precision = "f32";   // of what products read: f32 or bf16
+  std::string precision = "f32";   // element type of matmul operands: f32 or bf16
   bool isPrecisionGiven = false;   // else a plan file may say it
 
   // The machine, and pins. With ranks or a cluster, what is unset is searched; without, it is 1.
@@ -31,11 +31,12 @@ struct CompileOptions {
   double memory = 0;   // bytes per rank; 0: its share of the machine's
   std::optional<int64_t> ranks, dp, cp, tp, tpRows, tpDepth, ep, pp, vp, microBatch, zero, shardGroup, gradientGroup,
       parameterGroup;
-  std::string context;   // of cp: all-gather, ulysses; empty: unset
+  std::string context;   // kind of cp: all-gather, ulysses; empty: unset
   std::string sp;        // on, off; empty: unset
-  bool overlap = true;   // without a plan file, which says it
-  bool rotate = false;   // the same
-  int64_t pieces = 0;    // of products beside their collectives, 1: whole, 0: by cost; the same
+  bool overlap = true;   // without a plan file, which sets it
+  bool rotate = false;   // as `overlap`
+  int64_t pieces = 0;    // chunks of matmuls that overlap with their collectives, 1: not chunked, 0: by the cost model;
+                         // as `overlap`
   std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
   std::string offload;   // empty: unset

@@ -1,4 +1,4 @@
-// What passes remark, as lines on standard error.
+// Remarks of passes, as lines on standard error.
 #ifndef PPC_TOOLS_COMPILE_REMARKS_H
 #define PPC_TOOLS_COMPILE_REMARKS_H
 

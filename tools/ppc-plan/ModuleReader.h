@@ -12,7 +12,7 @@ namespace mlir::ppc {
 /// A module as plain data.
 struct ModuleModel {
   ChainModel chain;
-  Precision precision = Precision::F32; // of the parameters
+  Precision precision = Precision::F32; // precision of the parameters
   /// Where the module is a transformer that degrees of parallelism describe: its sizes, and the step that its inputs
   /// mean.
   std::optional<ModelShape> shape;
@@ -24,10 +24,11 @@ struct ModuleModel {
 /// `FILE:LINE:COLUMN: ...` of what is wrong with it; the library is missing.
 llvm::Expected<ModuleModel> readModule(llvm::StringRef path, TrainingJob job = {});
 
-/// Where that library is: beside the program.
+/// Path of that library: next to the program.
 std::string moduleLibraryPath();
 
-/// What the library exports, by this name: false with a message when the model cannot be read.
+/// Type of the function that the library exports by this name; returns false with a message if the model cannot be
+/// read.
 using ReadModuleFunction = bool (*)(const char *path, const TrainingJob *job, ModuleModel *model, std::string *error);
 constexpr const char *readModuleName = "ppcReadModule";
 

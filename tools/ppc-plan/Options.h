@@ -14,8 +14,8 @@
 
 namespace mlir::ppc {
 
-/// What is written: the table of the best plans, one plan, everything, a page to look at, a timeline, arguments of
-/// others.
+/// Output of the tool: the table of the best plans, one plan, everything, a page to look at, a timeline, arguments of
+/// other software.
 enum class PlanOutput { Table, Plan, Json, Html, Trace, Export };
 
 /// One decision of the layout as the command line has it; a forbidden one may have no value.
@@ -40,10 +40,10 @@ struct PlanOptions {
   const TargetCapabilities *programs = nullptr; // only what programs of this target run; null: everything
   std::vector<GivenDecision> pins, forbids;
   std::string planFile;
-  bool cutOps = false; // every op by itself, also in transformers
+  bool cutOps = false; // op-level sharding, also of transformers
 
   PlanOutput emit = PlanOutput::Table;
-  ExportTarget target = ExportTarget::Megatron; // of Export
+  ExportTarget target = ExportTarget::Megatron; // for Export
   std::string output = "-";
   int64_t top = 5;
   bool brief = false, frontier = false;

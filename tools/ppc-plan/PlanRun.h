@@ -18,31 +18,32 @@ void note(const llvm::Twine &message);
 /// Runs `print` on the output; the exit status, `print`'s if that is not 0.
 int writeOutput(OutputFile &output, llvm::function_ref<int(llvm::raw_ostream &)> print);
 
-/// What the files and names of the command line mean.
+/// Contents of the files and names of the command line.
 struct PlanInput {
-  ModelShape model;   // as it is priced: with documents packed, attention meets fewer keys
+  ModelShape model;   // shape for the cost model: with packed documents, attention meets fewer keys
   ModelShape trained; // as it is
   Cluster cluster;
   Stack stack;
   const TrainingSoftware *software = nullptr; // that limits the plans; null: none
   TrainingJob job;
   PlanConstraints constraints;
-  ParallelLayout base;               // what is neither searched nor pinned
-  std::optional<ModuleModel> module; // of a model in MLIR; `model` is its shape, if it has one
-  OpCuts cuts;                       // of the plan file
+  ParallelLayout base;               // values that are neither searched nor pinned
+  std::optional<ModuleModel> module; // for a model in MLIR; `model` is its shape, if it has one
+  OpCuts cuts;                       // op shardings of the plan file
 };
-/// Errors name the file, option or key; with `needsShape` also a program that is no transformer.
+/// Reads the input. Errors name the file, option or key; with `needsShape` a program that is not a transformer is an
+/// error, too.
 llvm::Expected<PlanInput> readInput(const PlanOptions &options, bool needsShape = true);
 
 /// Searches and writes; the exit status.
 int plan(const PlanOptions &options, OutputFile &output);
 
-/// Whose degrees --cut-ops cuts further: the best, however many --top lists.
+/// Number of plans around which --cut-ops searches: the best ones, however many --top lists.
 constexpr int64_t kComparedPlans = 5;
 
-/// The same for a model in MLIR whose ops are cut one by one.
+/// Plans a model in MLIR with op-level sharding.
 int planChain(const PlanOptions &options, const PlanInput &input, OutputFile &output);
-/// Cuts every op by itself around the degrees of the report's plans, and writes both.
+/// Searches op-level shardings around the degrees of the report's plans, and writes both.
 int planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &report, OutputFile &output);
 /// Writes the report as --emit says.
 int writeReport(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out);

@@ -21,8 +21,8 @@ std::optional<IdUse> idUseOf(Operation *op);
 /// elements, of positions that `top_k` gives those of a row. Of an input they are not known.
 std::optional<std::pair<int64_t, int64_t>> knownIds(Value value);
 
-/// How many different ids the inputs of `function` may have, which are those that all look-ups by them know; nothing
-/// where none is looked up by. With it the look-up that knows the fewest.
+/// Number of different ids that the inputs of `function` may have, which all look-ups with them support, and the
+/// look-up with the smallest table; empty if no look-up reads them.
 struct InputIds {
   int64_t count = 0;
   Operation *by = nullptr;

@@ -1,5 +1,5 @@
-// What a training program computes, whatever its layout: by it a checkpoint tells whether a program goes on with the
-// run that wrote it.
+// Fingerprint of the computation of a training program, whatever its layout: a checkpoint tells by it whether a program
+// resumes the run that wrote it.
 #ifndef PPC_ANALYSIS_MATHEMATICS_H
 #define PPC_ANALYSIS_MATHEMATICS_H
 
@@ -18,7 +18,7 @@ namespace mlir::ppc {
 /// Empty when the module holds anything else.
 llvm::json::Object modelMathematics(ModuleOp module);
 
-/// Of a step that `ppc-append-optimizer` has completed: NAME.ATTRIBUTE of the operations of part update, as above.
+/// Attributes of the update operations of a step that `ppc-append-optimizer` has completed: NAME.ATTRIBUTE, as above.
 llvm::json::Object optimizerMathematics(ModuleOp module);
 
 } // namespace mlir::ppc

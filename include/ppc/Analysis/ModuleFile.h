@@ -1,4 +1,4 @@
-// Models in MLIR text, as files of people.
+// Models in MLIR text, in files that users write.
 #ifndef PPC_ANALYSIS_MODULEFILE_H
 #define PPC_ANALYSIS_MODULEFILE_H
 

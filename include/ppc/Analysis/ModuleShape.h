@@ -11,15 +11,15 @@ namespace mlir::ppc {
 /// layers, which importers leave out of the program.
 void recordModelShape(ModuleOp module, const ModelShape &shape);
 
-/// The recorded sizes, or those that the arguments of the one function name in `ppc.dims` (hidden, ffn, vocab,
-/// kv_heads, head_group, head_dim) with the layers that `ppc.layer` counts between embedding and head. Errors: a
-/// malformed `ppc.shape`; the name of the dimension without which no transformer can be priced.
+/// Returns the recorded sizes, or those that the arguments of the one function name in `ppc.dims` (hidden, ffn, vocab,
+/// kv_heads, head_group, head_dim) with the layers that `ppc.layer` counts between embedding and LM head. Errors: a
+/// malformed `ppc.shape`; the name of a missing dimension that the cost model of transformers needs.
 llvm::Expected<ModelShape> modelShapeOf(ModuleOp module);
 
 /// Tokens per sequence and sequences per step: the sizes of the first argument with `ppc.input`. Errors: there is none.
 llvm::Expected<TrainingJob> trainingJobOf(ModuleOp module);
 
-/// What the products of the program read: `ppc.precision`, without it the type of its parameters.
+/// Element type of the program's matmul operands: `ppc.precision`, without it the type of its parameters.
 Precision precisionOf(ModuleOp module);
 
 /// Size of the logical dimension `name` in the arguments' `ppc.dims`; 0 when no argument has it.

@@ -1,5 +1,4 @@
-// Which family of devices a module becomes programs of: said once, by whoever makes its plan, and asked by all passes
-// behind.
+// Family of devices that a module is compiled for: set once, when its plan is made, and read by all later passes.
 #ifndef PPC_ANALYSIS_MODULETARGET_H
 #define PPC_ANALYSIS_MODULETARGET_H
 

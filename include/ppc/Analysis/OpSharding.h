@@ -1,5 +1,5 @@
-// How an op is cut: its sharding rule with the grid axes of each factor. Everything else about the op follows from it:
-// what its operands must be, what its results are, over which axes they are still to be reduced.
+// Sharding of an op: its sharding rule with the mesh axes of each factor. Everything else about the op follows from it:
+// the shardings of its operands and results, and the axes over which results are partial.
 #ifndef PPC_ANALYSIS_OPSHARDING_H
 #define PPC_ANALYSIS_OPSHARDING_H
 
@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// Grid axes that cut one loop or one dimension, major to minor.
+/// Mesh axes that shard one loop or one dimension, major to minor.
 using AxisList = SmallVector<StringAttr, 2>;
 
 inline AxisList toAxisList(ArrayAttr axes) {
@@ -16,10 +16,10 @@ inline AxisList toAxisList(ArrayAttr axes) {
 }
 ArrayAttr toArrayAttr(MLIRContext *context, ArrayRef<StringAttr> axes);
 
-/// A sharding with nothing pending from the axes of each dimension.
+/// Returns a sharding that is not partial, from the axes of each dimension.
 ShardingAttr shardingOf(MLIRContext *context, ArrayRef<AxisList> dims);
 
-/// `sharding` with `axes` pending over `combiner` in addition.
+/// Returns `sharding` that is also partial over `axes` with `combiner`.
 ShardingAttr withPartial(ShardingAttr sharding, ArrayRef<StringAttr> axes, Combiner combiner);
 
 /// One op, its rule, and the axes of each of the rule's factors. Reads and writes the op attribute `ppc.factors`.
@@ -27,26 +27,27 @@ struct OpSharding {
   ShardingRule rule;
   SmallVector<AxisList> axes; ///< one per factor
 
-  /// The rule of `op` with nothing cut. An op without the interface, or whose rule is none, has no factors: its
-  /// operands must be replicated, and so are its results.
+  /// Returns the rule of `op` with no factor sharded. An op without the interface, or without a rule, has no factors:
+  /// its operands must be replicated, and so are its results.
   static OpSharding uncut(Operation *op);
-  /// The rule of `op` cut as its attribute `ppc.factors` says; uncut when there is none. Fails, with an error on the
-  /// op, when the attribute names a factor or an axis that does not exist or cuts what cannot be cut.
+  /// Returns the rule of `op` sharded by its attribute `ppc.factors`; unsharded without one. Fails, with an error on
+  /// the op, if the attribute names a factor or an axis that does not exist or shards a factor that cannot be sharded.
   static FailureOr<OpSharding> read(Operation *op, GridAttr grid);
-  /// The rule of `op` cut so that its results are as its attribute `ppc.shardings` says. Fails, with an error on the
-  /// op, when no cut gives that.
+  /// Returns the rule of `op` sharded so that its results match its attribute `ppc.shardings`. Fails, with an error on
+  /// the op, if no sharding of factors does.
   static FailureOr<OpSharding> readStated(Operation *op, GridAttr grid);
-  /// `{b = ["dp"]}`; empty when nothing is cut.
+  /// `{b = ["dp"]}`; empty if nothing is sharded.
   DictionaryAttr attribute(MLIRContext *context) const;
 
   bool uses(StringAttr axis) const;
-  /// Whether `factor` may get exactly `axes`: it may be cut at all, the blocks are not more than its elements, the axes
-  /// cut no other factor, and an uneven cut does not spoil a maximum. `why` receives the reason when it may not.
+  /// Returns whether `factor` can have exactly `axes`: it is shardable, has at least as many elements as blocks, no
+  /// other factor has the axes, and an uneven sharding does not spoil a maximum. `why` receives the reason if it
+  /// cannot.
   bool canCut(unsigned factor, ArrayRef<StringAttr> axes, GridAttr grid, std::string *why = nullptr) const;
 
-  /// What operand `number` must be, nothing pending. A value that is no tensor has no dimensions.
+  /// Sharding that operand `number` must have; never partial. A value that is not a tensor has no dimensions.
   ShardingAttr operand(MLIRContext *context, unsigned number) const;
-  /// What result `number` is, with the axes of the factors that it lacks pending.
+  /// Sharding of result `number`, partial over the axes of the factors that it lacks.
   ShardingAttr result(MLIRContext *context, unsigned number) const;
   /// The axes of the factors that some result lacks, and how they combine.
   SmallVector<std::pair<StringAttr, Combiner>> pending(unsigned result) const;

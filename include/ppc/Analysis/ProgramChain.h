@@ -1,5 +1,5 @@
-// A module as the search over chains of templates takes it (ppc/Planning/Chain/ChainSearch.h), and what the search
-// found back in the module: the plan as `ppc.plan`, how every op is cut as `ppc.factors`.
+// Converts a module to a chain of templates for the op-level sharding search (ppc/Planning/Chain/ChainSearch.h), and
+// its result back: the plan as `ppc.plan`, the sharding of every op as `ppc.factors`.
 #ifndef PPC_ANALYSIS_PROGRAMCHAIN_H
 #define PPC_ANALYSIS_PROGRAMCHAIN_H
 
@@ -12,7 +12,7 @@ struct ProgramChain {
   func::FuncOp function;
   ExtractedTemplates templates;
   ChainModel model;
-  Precision precision = Precision::F32; // of the parameters
+  Precision precision = Precision::F32; // precision of the parameters
   /// Per layer of the chain the `ppc.layer` that it begins with; -1 where ops have none.
   SmallVector<int64_t> numbers;
 
@@ -24,15 +24,15 @@ struct ProgramChain {
 /// read.
 FailureOr<ProgramChain> readProgramChain(ModuleOp module);
 
-/// FLOPs of the chain's products and attention, forward.
+/// Forward FLOPs of the chain's matmuls and attention.
 double productFlops(const TemplateChain &chain);
 
-/// What of a found layout a plan says besides how ops are cut.
+/// Decisions of a plan besides shardings of ops.
 struct ChainLayout {
   ArrayRef<LayoutAxis> axes;
   int64_t dp = 1, microBatches = 1;
   SmallVector<int64_t> stages = {0}; // first `ppc.layer` of each
-  int64_t vp = 1;                    // stages per device of the pipeline axis
+  int64_t vp = 1;                    // virtual stages per pipeline rank
   StringRef schedule = "1f1b";
   DictionaryAttr recompute = {};
 };
@@ -41,12 +41,12 @@ struct ChainLayout {
 DictionaryAttr recomputeLayers(const ProgramChain &program, Recompute recompute);
 /// A sharding for every parameter and axes for the dimensions of the inputs.
 PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, const TemplateSearchResult &shardings);
-/// The same of a plan. Its stages must begin at numbered layers.
+/// Overload for a plan. Its stages must begin at numbered layers.
 PlanAttr makePlanAttr(const ProgramChain &program, const ChainPlan &plan);
 
-/// `ppc.factors` on the ops of the layers that the cuts say; the batch is cut over `dataAxes` besides.
+/// Writes `ppc.factors` on the ops of the layers in `cuts`; the batch is also sharded over `dataAxes`.
 void writeFactors(const ProgramChain &program, const OpCuts &cuts, ArrayRef<StringRef> dataAxes);
-/// How ops are cut by their `ppc.factors`; empty where none has any. Fails as OpSharding::read does.
+/// Reads the shardings of ops from their `ppc.factors`; empty if no op has any. Fails as OpSharding::read does.
 FailureOr<OpCuts> readFactors(const ProgramChain &program, PlanAttr plan);
 
 } // namespace mlir::ppc

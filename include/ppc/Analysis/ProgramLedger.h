@@ -1,4 +1,4 @@
-// The rows of a partitioned program: what a walk over its actions, routines and ops finds (ppc/CostModel/Ledger.h).
+// Ledger of a partitioned program, from a walk over its actions, routines and ops (ppc/CostModel/Ledger.h).
 #ifndef PPC_ANALYSIS_PROGRAMLEDGER_H
 #define PPC_ANALYSIS_PROGRAMLEDGER_H
 
@@ -8,8 +8,9 @@
 namespace mlir::ppc {
 
 /// Reads the `ppcrt.program` of a module as the partition phase leaves it: its step, the functions that its routines
-/// name, its buffers. Uses no plan, no sharding rule and no price. Settled. Fails, with an error on the op, where there
-/// is no program, an action that no program for hosts has, or a collective over an axis that the grid lacks.
+/// name, its buffers. Uses no plan, no sharding rule and no cost model. Settled. Fails, with an error on the op, if
+/// there is no program, an action that programs of the CPU backend do not have, or a collective over an axis that the
+/// mesh lacks.
 FailureOr<Ledger> programLedger(ModuleOp module);
 
 } // namespace mlir::ppc

@@ -1,5 +1,5 @@
-// What it takes to bring a value from one sharding to another, in the terms of the IR. The search itself is the reshard
-// planner's (ppc/Sharding/ReshardPlanner.h).
+// Cost of resharding a value, in the terms of the IR. The search itself is the reshard planner's
+// (ppc/Sharding/ReshardPlanner.h).
 #ifndef PPC_ANALYSIS_RESHARDCOST_H
 #define PPC_ANALYSIS_RESHARDCOST_H
 
@@ -8,17 +8,17 @@
 
 namespace mlir::ppc {
 
-/// The axes of `grid` as the planner knows them; indices are positions in the grid.
+/// Converts the axes of `grid` for the planner; indices are positions in the mesh.
 std::vector<LayoutAxis> layoutAxes(GridAttr grid);
 
-/// `sharding` as planner data. All its pending axes must have one combiner (shardings of ops do).
+/// Converts `sharding` to planner data. All its partial axes must have one combiner (shardings of ops do).
 Layout toLayout(ShardingAttr sharding, GridAttr grid);
 
 /// The cheapest collectives that bring a tensor of logical type `type` from one sharding to another. Errors as
 /// `planReshard`.
 llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from, ShardingAttr to, GridAttr grid);
 
-/// The plans of one grid, each searched once: the layers of a model ask for the same few.
+/// Reshard plans of one mesh, each searched once: the layers of a model ask for the same few.
 class ReshardPlans {
 public:
   explicit ReshardPlans(GridAttr grid) : grid(grid) {}

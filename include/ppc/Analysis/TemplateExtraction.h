@@ -13,8 +13,8 @@ struct ExtractedTemplates {
   TemplateChain chain;
   /// One layer of the program, in the chain's order.
   struct Layer {
-    std::vector<Operation *> ops; ///< per op of its template; null for the pieces of an op that is taken apart
-    std::vector<Value> values;    ///< per value of its template; null for those between such pieces
+    std::vector<Operation *> ops; ///< per op of its template; null for the ops that an op is decomposed into
+    std::vector<Value> values;    ///< per value of its template; null for those between such ops
   };
   std::vector<Layer> layers;
 };
@@ -22,12 +22,11 @@ struct ExtractedTemplates {
 /// Reads a function that computes a loss: one block, no regions, before differentiation.
 ///
 /// Layers begin where `ppc.layer` changes; without such attributes, after ops that leave one value alive, unless the
-/// value could still be a pending sum. Where more than two values would pass from layer to layer, layers are taken
-/// together, and so are all when more than two parameters are used by several of them. Equal layers become one
-/// template.
+/// value could still be a partial sum. If more than two values would pass from layer to layer, layers are merged, and
+/// so are all if more than two parameters are used by several of them. Equal layers become one template.
 ///
-/// A cross entropy is taken apart into log_sum_exp, pick and sub, so that its classes may be cut. Constants cost
-/// nothing. Fails, with an error on the op, when something is no tensor or has a region.
+/// A cross entropy is decomposed into log_sum_exp, pick and sub, so that its classes can be sharded. Constants cost
+/// nothing. Fails, with an error on the op, if an operand or result is not a tensor or an op has a region.
 FailureOr<ExtractedTemplates> extractTemplates(func::FuncOp function);
 
 /// Where the function's inputs have a dimension called "batch".

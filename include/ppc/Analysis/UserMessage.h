@@ -1,4 +1,4 @@
-// Diagnostics of passes, as tools say them to people who wrote a model and options, not IR.
+// Diagnostics of passes, worded for users who wrote a model and options, not IR.
 #ifndef PPC_ANALYSIS_USERMESSAGE_H
 #define PPC_ANALYSIS_USERMESSAGE_H
 
@@ -8,10 +8,10 @@
 
 namespace mlir::ppc {
 
-/// The text without the `'func.func' op` that ops put before what they say. It stays where people wrote the op
+/// Returns the text without the `'func.func' op` that ops put before their messages. It stays if users wrote the op
 /// themselves: one of the ppc dialect, in a file with lines.
 std::string userMessage(Diagnostic &diagnostic);
-/// For handlers: an error as `FILE:LINE:COLUMN: message`, where `error` is empty; what is no error is left out.
+/// For handlers: stores an error as `FILE:LINE:COLUMN: message` if `error` is empty; other diagnostics are dropped.
 void keepFirstError(Diagnostic &diagnostic, std::string &error);
 
 } // namespace mlir::ppc

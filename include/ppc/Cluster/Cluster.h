@@ -22,7 +22,7 @@ enum class TopologyKind {
   Torus3D,       // links to the neighbours along each axis, with wraparound
   FatTree,       // oversubscription 1: full bisection
   RailOptimized, // device i of every unit joins leaf i; leaves join a spine
-  RailOnly,      // the same without a spine: other rails are reached through the unit
+  RailOnly,      // rails without a spine: other rails are reached through the unit
   Dragonfly,
 };
 llvm::StringRef toString(TopologyKind kind);
@@ -34,13 +34,13 @@ struct LinkRate {
   Bytes ramp;
 };
 
-/// What a collective library makes of one level's links, measured: one set per interconnect, whatever runs on it.
+/// Measured constants of a collective library on the links of one level: one set per interconnect, for all devices.
 struct LinkConstants {
   Seconds floor;             // shortest collective whose outermost level this is
   LinkRate ring;             // rings and trees
   LinkRate allToAll;         // a message to each other rank
   LinkRate inNetwork;        // switches that reduce: share of what the wire carries to the switch
-  Seconds inNetworkLatency;  // what a reduction in the switch takes besides
+  Seconds inNetworkLatency;  // added latency of a reduction in the switch
   double pointToPoint = 0.7; // attainable share of the bandwidth by one large message
   // One message uses one stream of at most this rate until it is `split` bytes long; 0: no such limit.
   BytesPerSecond stream;
@@ -55,17 +55,17 @@ struct ClusterLevel {
   TopologyKind topology = TopologyKind::Switch;
   BytesPerSecond bandwidth;              // per device and direction, what the wire carries
   Seconds latency;                       // one hop, software included
-  double oversubscription = 1;           // of the uplinks: 2 halves what crosses the bisection
+  double oversubscription = 1;           // of the uplinks: 2 halves the bisection bandwidth
   double adaptersPerDevice = 1;          // network adapters; 0.5: two devices share one
   bool inNetworkReduction = false;       // NVLS, SHARP
-  llvm::SmallVector<int64_t, 3> extents; // of a torus; product is `size`
+  llvm::SmallVector<int64_t, 3> extents; // of a torus; they multiply to `size`
   LinkConstants constants;
 };
 
 struct HostMemory {
-  Bytes memory;                   // of one unit of the innermost level; 0: not known, nothing can be offloaded
+  Bytes memory;                   // host memory of one innermost unit; 0: unknown, nothing can be offloaded
   BytesPerSecond bandwidth;       // device to host, per direction, while no other device copies
-  int64_t devicesPerLink = 1;     // that share the way to the host: behind one PCIe switch
+  int64_t devicesPerLink = 1;     // devices that share a link to the host: a PCIe switch
   BytesPerSecond memoryBandwidth; // datasheet, of the memory of one unit of the innermost level; 0: not known, no limit
   BytesPerSecond nvmeBandwidth;   // host to NVMe, of one unit of the innermost level; 0: none
 };
@@ -73,7 +73,7 @@ struct HostMemory {
 /// Some devices of one kind; a cluster of one kind has one group.
 struct DeviceGroup {
   Device device;
-  int64_t count = 0;                // devices; at most the product of the levels' sizes
+  int64_t count = 0;                // devices; at most what the sizes of the levels multiply to
   std::vector<ClusterLevel> levels; // inside the group; at least one
 };
 
@@ -82,19 +82,19 @@ struct Cluster {
   std::vector<DeviceGroup> groups;     // at least one; rank numbers run through them in order
   std::optional<ClusterLevel> between; // joins the groups when there are several; its size is their number
   HostMemory host;
-  // What the exchange of gradients and parameters, once a step, takes longer on this machine than its collectives, per
-  // parameter of a rank: measured on some large machines, whose cause is not known.
+  // Extra time of the exchange of gradients and parameters, once a step, over its collectives on this machine, per
+  // parameter of a rank. Measured on some large machines; the cause is unknown.
   Seconds stateExchangeDelay = Seconds(0);
-  // This machine, of which nothing was measured: `local` without a file. Times are those of another machine then.
+  // Set for `local` without a file: nothing was measured on this machine, and times come from another one.
   bool unmeasured = false;
 
   int64_t deviceCount() const;
   const Device &device() const { return groups.front().device; }
-  /// Of the first group, and `between` is not among them.
+  /// Levels of the first group, without `between`.
   llvm::ArrayRef<ClusterLevel> levels() const { return groups.front().levels; }
   /// Devices in one unit of the innermost level of the first group: a node, or a rack that is one NVLink domain.
   int64_t unitSize() const { return groups.front().levels.front().size; }
-  /// What each device gets of the way to the host while all devices of its unit copy, per direction.
+  /// Bandwidth per device and direction to the host while all devices of its unit copy.
   BytesPerSecond hostBandwidth() const;
 };
 
@@ -105,18 +105,18 @@ llvm::Expected<Cluster> findCluster(llvm::StringRef spelling);
 /// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and what is possible.
 llvm::Expected<Cluster> readClusterFile(llvm::StringRef path);
 llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text);
-/// The same cluster with only `devices` of it: the fewest innermost units that hold them, filled evenly where that
-/// divides and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
+/// Part of a cluster with `devices` devices: the fewest innermost units that hold them, filled evenly if that divides
+/// and otherwise with the last one partly empty. Errors: more devices than the cluster has, fewer than one.
 llvm::Expected<Cluster> restrictCluster(const Cluster &cluster, int64_t devices);
 
-/// What ranks that are processes get of a machine whose devices are cores: their shares of its memory and, where there
-/// are more ranks than cores, of its time. A cluster of several levels is restricted instead. Errors: as
+/// Cluster for ranks that are processes on a machine whose devices are cores: each has its share of the machine's
+/// memory and, with more ranks than cores, of its time. A cluster of several levels is restricted instead. Errors: as
 /// restrictCluster.
 llvm::Expected<Cluster> clusterOfRanks(const Cluster &cluster, int64_t ranks);
 
 /// YAML that parseCluster reads back as the same cluster, with every number of devices and links spelled out.
 std::string writeCluster(const Cluster &cluster);
-/// What a level may name as its `kind`.
+/// Names that a level may give as its `kind`.
 std::vector<llvm::StringRef> interconnectNames();
 
 /// Levels for communication groups that reach over several groups of devices: by position the slowest of the groups'
@@ -138,8 +138,8 @@ struct GroupPlacement {
   llvm::SmallVector<int64_t, 4> members, fewest, spans, sharers;
   int64_t size() const { return members.empty() ? 1 : members.back(); }
 };
-/// The groups of `size` ranks that are `stride` apart (an axis of the grid whose inner axes multiply to `stride`).
-/// `stride * size` need not divide the units. Ranks beyond the levels' product count as in the last unit.
+/// Placement of the groups of `size` ranks that are `stride` apart (an axis of the mesh whose inner axes multiply to
+/// `stride`). `stride * size` need not divide the units. Ranks beyond the levels count as in the last unit.
 GroupPlacement placeGroup(llvm::ArrayRef<ClusterLevel> levels, int64_t stride, int64_t size);
 
 } // namespace mlir::ppc

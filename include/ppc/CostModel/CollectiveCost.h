@@ -15,7 +15,7 @@ llvm::StringRef toString(CollectiveKind kind);
 /// rank holds before it (1 / size of it stays). A group of one takes no time. The placement is over the levels of the
 /// first group of devices, with an entry more where it reaches through `between`. Allocates nothing.
 Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
-/// The same over given levels: of another group of devices, or joinedLevels.
+/// Overload for given levels: of another group of devices, or joinedLevels.
 Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes,
                        const GroupPlacement &placement);
 /// Tokens on their way to experts (or back): `tokens` is what each rank holds, every token goes to `copies` experts
@@ -36,7 +36,7 @@ llvm::SmallVector<double, 4> linkShares(const Cluster &cluster, CollectiveKind k
 /// One message between ranks `stride` apart, wherever that is slowest, `sharers` such messages leaving the same
 /// innermost unit at once.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers = 1);
-/// The same between two given ranks, which may be of different groups of devices.
+/// Overload for two given ranks, which may belong to different groups of devices.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers);
 
 } // namespace mlir::ppc

@@ -7,26 +7,27 @@
 
 namespace mlir::ppc {
 
-/// The precision that a product asked for in `precision` runs in: the next wider one that the device has a peak for.
+/// Returns the precision that a matmul asked for in `precision` runs in: the next wider one that the device has a peak
+/// for.
 Precision productPrecision(const Device &device, Precision precision);
 
-/// `batch` products [m, k] x [k, n]. Rows are contiguous over k and n; `outerK`: over m and n, as in weight gradients,
+/// `batch` matmuls [m, k] x [k, n]. Rows are contiguous over k and n; `outerK`: over m and n, as in weight gradients,
 /// where both operands are transposed.
 struct GemmShape {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool outerK = false;
 };
-/// Operands in `precision`, result in 16 bits (f32 for f32 and tf32). The largest of the tiles' time, quantised to
-/// whole waves over the multiprocessors, the memory's and the power limit's, plus what a launch costs. Contiguous
-/// dimensions that are no multiple of 16 bytes are slower.
+/// Time of a GEMM. Operands in `precision`, result in 16 bits (f32 for f32 and tf32). The maximum of the tiles' time,
+/// quantized to full waves over the multiprocessors, the memory's and the power limit's, plus the time of a launch.
+/// Contiguous dimensions that are not a multiple of 16 bytes are slower.
 Seconds gemmTime(const Device &device, Precision precision, const GemmShape &shape);
-/// `groups` products of different row counts in one kernel: `rows` in all, spread evenly.
+/// `groups` matmuls of different row counts in one kernel: `rows` in all, spread evenly.
 Seconds groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n, int64_t k);
 
-/// What a product of so many FLOPs takes at least, whatever its shape.
+/// Lower bound on the time of a matmul of `flops`, whatever its shape.
 Seconds leastProductTime(const Device &device, Precision precision, Flops flops);
 
-/// Fused attention kernels; attention without one is batched products and memory-bound passes, counted as such.
+/// Fused attention kernels; attention without one is batched matmuls and memory-bound passes, counted as such.
 enum class AttentionKernel { Unfused, FusedSoftmax, Flash1, Flash2, Flash3, Cudnn, TritonFlash1 };
 struct AttentionShape {
   int64_t batch = 1, heads = 1, kvHeads = 1, queries = 1, keys = 1;

@@ -1,5 +1,5 @@
-// What one rank executes for one layer and one micro-batch, op by op, with seconds, FLOPs and bytes: the common ground
-// of layouts given by degrees (ppc-plan --evaluate), of layouts found by search, and of reports.
+// Ops that one rank executes for one layer and one micro-batch, with seconds, FLOPs and bytes: the common ground of
+// layouts given by degrees (ppc-plan --evaluate), of layouts found by search, and of reports.
 #ifndef PPC_COSTMODEL_LAYERPROGRAM_H
 #define PPC_COSTMODEL_LAYERPROGRAM_H
 
@@ -14,7 +14,7 @@
 
 namespace mlir::ppc {
 
-/// What bounds an op; what the report groups by.
+/// Resource that bounds an op; reports group by it.
 enum class OpClass { Gemm, Attention, Stream, Communication };
 llvm::StringRef toString(OpClass kind);
 
@@ -22,8 +22,8 @@ llvm::StringRef toString(OpClass kind);
 enum class OpGroup { Tensor, Context, Expert, ExpertTensor };
 constexpr int opGroupCount = 4;
 
-/// A collective in the code of a compiled program, of one micro-batch: a row of its ledger before it is known how often
-/// a layer runs. Its op's seconds are computed of it.
+/// A collective in the code of a compiled program, for one micro-batch: a ledger entry without the number of runs of
+/// its layer. The op's seconds are computed from it.
 struct LayerTransfer {
   /// ForWeights: in backward, for the gradients of weights. Again: of a value that forward had already and did not
   /// keep.
@@ -41,8 +41,8 @@ struct LayerTransfer {
   }
 };
 
-/// A product of matrices in the code of a compiled program, of one micro-batch: its seconds and its row in the ledger
-/// are functions of it alone.
+/// A matmul in the code of a compiled program, for one micro-batch: its seconds and its ledger entry are functions of
+/// it alone.
 struct LayerProduct {
   enum class When { Forward, Backward, WeightGradient };
   When when = When::Forward;
@@ -51,46 +51,46 @@ struct LayerProduct {
   int64_t groups = 0;  // experts that share shape.m rows evenly in one call; 0: no experts
   int64_t skipped = 0; // multiply-adds of a batch that are not done: of pairs of a query and a key that a mask hides
   int64_t calls = 1;
-  int64_t readLater = 0; // of shape.n, columns of keys and values: those of a slice stay for the slices behind it
+  int64_t readLater = 0; // columns of keys and values among shape.n: those of a slice stay for later slices
 
-  /// Of one call.
+  /// FLOPs of one call.
   int64_t flops() const { return 2 * shape.batch * (shape.m * shape.n * shape.k - skipped); }
 };
 
 struct LayerOp {
-  llvm::StringRef name; // of static storage: "qkv projection"
+  llvm::StringRef name; // "qkv projection"; static storage
   OpClass kind = OpClass::Stream;
-  OpGroup group = OpGroup::Tensor;           // of communication
+  OpGroup group = OpGroup::Tensor;           // for communication
   Seconds forward, backward, weightGradient; // device (or link) time per micro-batch
-  Seconds forwardLink, backwardLink; // of communication: the whole exchange, also the part that runs beside compute
-  Seconds forwardCut, backwardCut;   // a product in tp pieces, two at a time, where the stack cuts it; else as whole
+  Seconds forwardLink, backwardLink; // for communication: time of the full exchange, with the part that overlaps with
+                                     // compute
+  Seconds forwardCut, backwardCut;   // time of a matmul in tp chunks, two at a time, if the stack chunks it; else as
+                                     // one
   int forwardKernels = 1, backwardKernels = 1;
-  Flops flops;                // of forward, on this rank
+  Flops flops;                // FLOPs of forward, on this rank
   double passes = 3;          // how often these are done without recomputation: forward, input and weight gradient
-  Bytes traffic;              // of forward: memory for compute, link for communication
+  Bytes traffic;              // bytes of forward: memory for compute, link for communication
   Bytes saved;                // kept from forward to backward
-  Bytes weightOperands;       // what the weight gradient needs: the input and the gradient of the output
-  Bytes weightInputs;         // of those, the input
-  Seconds gatheredAgain;      // of backward: fetching what `saved` is only a part of; not when the layer is recomputed
-  bool attentionCore = false; // what Recompute::Selective computes again
-  bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
+  Bytes weightOperands;       // operands of the weight gradient: the input and the gradient of the output
+  Bytes weightInputs;         // input among them
+  Seconds gatheredAgain;      // in backward: fetching what `saved` is only a part of; not when the layer is recomputed
+  bool attentionCore = false; // recomputed with Recompute::Selective
+  bool recomputed = false;    // a module that the stack always recomputes; `saved` has the rest
   bool unrecorded = false;    // launched one by one where graphs record the rest
   bool leavesUnit = false;    // communication through network adapters
-  bool byExpert = false;      // its time depends on how experts are cut by more than the rows that they get
-  // Of compiled programs, for their ledger.
+  bool byExpert = false;      // its time depends on the sharding of experts, not only on their number of rows
+  // For ledgers of compiled programs.
   llvm::SmallVector<LayerTransfer, 0> transfers;
   llvm::SmallVector<LayerProduct, 0> products;
-  bool endsLayer = false; // backward reads nothing of it: it is not recomputed with its layer
+  bool endsLayer = false; // backward reads no part of it: it is not recomputed with its layer
 };
 
-/// Of compiled programs: elements of all tensors of parameters on one rank, padding included, whose gradients are
-/// summed over ranks in each way. Sums over layers.
-/// Which ranks a sum of gradients is over: those that share a copy of the cut state, and the copies, or those that
-/// share a sequence; of tensor parallelism besides (CompiledState.cpp).
+/// Ranks over which gradients are summed, in compiled programs: of the shard group, of its copies, of a
+/// context-parallel group; and tensor-parallel ranks (CompiledState.cpp). Sums count elements of all parameter tensors
+/// on one rank, padding included, added up over layers.
 struct SumMembers {
   bool copies = false, shards = false, ofExperts = false;
-  bool outer =
-      false; // where gradients are cut over some of those that share a copy, `shards` are these, and the others
+  bool outer = false; // gradients are sharded over a part of the shard group: `shards` is that part, and this the rest
   bool sequence = false;
   int tensor = 0; // which tensor-parallel ranks
   bool operator==(const SumMembers &other) const {
@@ -112,11 +112,12 @@ struct GradientSums {
   double reducedOverShared = 0; // over these and the ranks that share a key-value head
   double reducedOverHeads = 0;  // over these and the ranks that do not
   double scattered = 0;         // reduce-scattered over the data-parallel ranks (ZeRO-1), all blocks
-  // Of what all tensor-parallel ranks hold alike, where they share the work: over these, and over all ranks of a stage.
+  // For parameters that all tensor-parallel ranks hold alike and update together: over these, and over all ranks of a
+  // stage.
   double reducedInTensor = 0, scatteredInTensor = 0, gatheredInTensor = 0;
   double scatteredOverTensor = 0, gatheredOverTensor = 0, gatheredOverData = 0;
-  double reducedOfExperts = 0, scatteredOfExperts = 0; // of experts, over the ranks that hold the same ones
-  llvm::SmallVector<PlannedSum, 0> planned;            // where the cut state has copies; of learned positions
+  double reducedOfExperts = 0, scatteredOfExperts = 0; // gradients of experts, over the ranks that hold the same ones
+  llvm::SmallVector<PlannedSum, 0> planned;            // if the sharded state has copies; of learned positions
 
   GradientSums &add(const GradientSums &other, double times) {
     for (double GradientSums::*size :
@@ -140,10 +141,10 @@ struct GradientSums {
   }
 };
 
-/// Elements of parameters, all blocks, that are all-gathered: in f32 after the update, or rounded before the first
-/// micro-batch; with ZeRO-3 for forward and for backward of each micro-batch, in f32 and rounded. `again`: in f32, by
-/// backward where a layer is computed again, besides. Where ranks store blocks that the update's do not divide, the
-/// update reads what those with other blocks store, and gathers its results over all that share a copy.
+/// Elements of parameters, all blocks, that are all-gathered: in f32 after the update, or cast to bf16 before the first
+/// micro-batch; with ZeRO-3 for forward and for backward of each micro-batch, in f32 and in bf16. `again`: in f32, by
+/// backward if a layer is recomputed, in addition. If the blocks that ranks store are not parts of the update's blocks,
+/// the update reads blocks that other ranks store, and gathers its results over the shard group.
 struct ParameterGathers {
   double updated = 0, rounded = 0, readByUpdate = 0, updatedByAll = 0, roundedByAll = 0;
   double forward = 0, forwardRounded = 0, backward = 0, backwardRounded = 0, again = 0;
@@ -159,14 +160,15 @@ struct ParameterGathers {
   }
 };
 
-/// The same of all that is exchanged in a step, and of what is held.
+/// Sums over everything that is exchanged and stored in a step.
 struct StateSizes {
-  GradientSums once, each;                    // after the last micro-batch; in each one (of what ZeRO-2 cuts)
+  GradientSums once, each;                    // after the last micro-batch; in each micro-batch (gradients that ZeRO-2
+                                              // shards)
   ParameterGathers gathers, gathersOfExperts; // over the data-parallel ranks; over those that hold the same experts
   double parameters = 0, states = 0, gradients = 0; // held, in f32: gradients with their accumulators
   double prepared = 0;                              // held, rounded
 
-  /// How many tensors there are whose gradient is cut over just that set of axes, as bits (CompiledState.cpp).
+  /// Number of tensors whose gradient is sharded over exactly that set of axes, as bits (CompiledState.cpp).
   std::array<double, 32> tensorsCutOver = {};
 
   StateSizes &add(const StateSizes &other, double times) {
@@ -189,49 +191,50 @@ struct LayerProgram {
   Bytes input;                      // the activation that enters, as kept under full recompute
   double parameters = 0;            // dense elements on this rank
   double expertParameters = 0;      // expert elements on this rank
-  double roundedParameters = 0;     // of arenas: elements that products read, rounded where they read less than f32
-  double f32Parameters = 0;         // of arenas: dense elements that are read as they are; tied embeddings are both
+  double roundedParameters = 0;     // with arenas: elements that matmuls read, cast if they read less than f32
+  double f32Parameters = 0;         // with arenas: dense elements that are read as they are; tied embeddings are both
   bool recomputeStopsEarly = false; // as the stack says
   size_t meeting = 0;      // the op before which the host waits for the device, for sizes that it computed; 0: none
-  Bytes backwardWorkspace; // largest temporaries beside what is saved
+  Bytes backwardWorkspace; // largest temporaries besides saved activations
 
   Seconds forward() const;
   Seconds backward() const; // without the weight gradient
   Seconds weightGradient() const;
-  /// What backward computes again: attention scores with `selective`, and the modules of the stack.
+  /// Time of partial recomputation in backward: attention scores with `selective`, and the modules of the stack.
   Seconds recomputePartial(bool selective) const;
   /// The whole layer, or up to the last value that backward reads; less what then need not be gathered again.
   Seconds recomputeFull() const;
   Seconds communication() const;      // exposed, of forward
-  Seconds communicationAgain() const; // of that, what is done again where the whole layer is recomputed
+  Seconds communicationAgain() const; // part of that which is repeated if the full layer is recomputed
   Bytes saved() const;
   Bytes savedSelective() const;
   Bytes weightOperands() const; // where weight gradients are put off: what waits for them
-  Bytes weightInputs() const;   // of that, what forward made
+  Bytes weightInputs() const;   // part of that which forward made
   /// Kernels that the host launches one by one: all, or with `recorded` those that graphs do not hold.
   int forwardKernels(bool recorded = false) const, backwardKernels(bool recorded = false) const;
 };
 
-/// What the builders of layer programs need to know. Owned by the caller for the time of the call.
+/// Inputs of the builders of layer programs. Refers to objects that the caller owns for the time of the call.
 struct PricingContext {
   const ModelShape &model;
   const TrainingJob &job;
   const Cluster &cluster;
   const ParallelLayout &layout;
   Stack stack;    // as it works in the layout's precision
-  int64_t slices; // pieces that the pipeline's schedule cuts a sequence into; each runs on its own
-  /// What passes between two stages per micro-batch where the model is no transformer; nothing: its residual stream.
+  int64_t slices; // slices that the schedule splits a sequence into; each runs separately
+  /// Bytes that two stages exchange per micro-batch if the model is not a transformer; std::nullopt: its residual
+  /// stream.
   std::optional<Bytes> message;
   bool isTransformer = true; // layers are those of `model`, tensor by tensor
   GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
                  const Stack &stack, int64_t slices = 1);
-  /// The same for a layout of the same degrees and precision: how its state is kept may differ.
+  /// Context for a layout of the same degrees and precision, whose state may be kept differently.
   PricingContext(const PricingContext &like, const ParallelLayout &layout);
   const Device &device() const { return cluster.device(); }
-  /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that
-  /// do so).
+  /// Whether gradients are sharded while micro-batches add to them, so each micro-batch's are reduced at once (ZeRO-2
+  /// and 3 of stacks that do so).
   bool reducesEveryMicroBatch() const {
     return layout.zero >= 2 && layout.gradientGroup != 1 && stack.reduceGradientsEveryMicroBatch &&
            layout.microBatches(job) > 1;
@@ -244,7 +247,7 @@ struct PricingContext {
   double weightBytes() const {
     return stack.frozenBits < 16 ? stack.frozenBits / 8 : layout.precision == Precision::F32 ? 4 : 2;
   }
-  /// Of a parameter that ZeRO-3 gathers.
+  /// Bytes per element of a parameter that ZeRO-3 gathers.
   double wireBytes() const { return stack.frozenBits < 16 ? stack.frozenBits / 8 : 2 * activationScale(); }
   /// Rows of the embedding and columns of the logits that there are: of every tensor-parallel rank together.
   double paddedVocabulary() const;
@@ -252,21 +255,21 @@ struct PricingContext {
   double activationScale() const { return elementBytes(layout.precision) >= 4 ? 2 : 1; }
   /// An element of the residual stream, of sums over tensor-parallel ranks and of messages, before activationScale.
   double streamBytes() const { return stack.residualF32 ? 4 / activationScale() : 2; }
-  /// Of products of activations: 16 bits, or f32.
+  /// Precision of matmuls of two activations: 16 bits, or f32.
   Precision activationPrecision() const {
     return elementBytes(layout.precision) >= 4 ? layout.precision : Precision::Bf16;
   }
 };
 
-/// What a collective of a compiled program takes, all calls together: a function of its row alone.
+/// Time of a collective of a compiled program, all calls together: a function of its entry alone.
 Seconds transferTime(const PricingContext &context, const TransferRow &row);
-/// What a product takes, all calls together: a function of it alone.
+/// Time of a matmul, all calls together: a function of it alone.
 Seconds productTime(const Device &device, const LayerProduct &product);
 /// The row of a layer's transfer, of one micro-batch.
 TransferRow rowOf(const LayerTransfer &transfer);
 
-/// What changes where weights are frozen (fine-tuning): adapters instead of weight gradients, weights that are widened
-/// before use, layers that backward does not reach. All of a built program; nothing where every weight is trained.
+/// Adapts a complete program to frozen weights (fine-tuning): adapters instead of weight gradients, weights that are
+/// widened before use, layers that backward does not reach. Does nothing if every weight is trained.
 void freezeWeights(const PricingContext &context, LayerProgram &program, bool isLayer);
 
 LayerProgram buildEmbedding(const PricingContext &context);

@@ -29,13 +29,13 @@ struct LayoutRow {
 /// not end. A bad value makes the row's `error`. Rows without an id are numbered from 1.
 llvm::Expected<std::vector<LayoutRow>> readLayoutRows(llvm::StringRef name, llvm::StringRef text);
 
-/// A column that a caller adds: its name, and the text of a priced row's cell. Called from several threads.
+/// A column that a caller adds: its name, and the text of an evaluated row's cell. Called from several threads.
 struct RowColumn {
   llvm::StringRef name;
   std::function<std::string(const LayoutRow &, const StepDetail &, const StepCost &)> cell;
 };
 
-/// Prices every row and writes a table: id, fits, step_time_s, mfu_pct, hfu_pct, tokens_per_s_per_device,
+/// Estimates every row and writes a table: id, fits, step_time_s, mfu_pct, hfu_pct, tokens_per_s_per_device,
 /// peak_memory_GiB, bubble_pct, exposed_comm_pct, the columns of `more`, error. `threads`: 0 for one per core.
 void evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, llvm::ArrayRef<RowColumn> more = {},
                   unsigned threads = 0);

@@ -1,6 +1,6 @@
-// What the ranks of a program move, compute and hold in a step, in rows that a price and a program can both be written
-// as: the planner's seconds are computed from such rows, and a walk over the partitioned program gives the same
-// (ppc/Analysis/ProgramLedger.h). docs/internals/Ledger.md.
+// Per-rank accounting of a program's step: communication, FLOPs and memory, in entries that both the cost model and a
+// program can be written as. The planner's seconds are computed from such entries, and a walk over the partitioned
+// program gives the same (ppc/Analysis/ProgramLedger.h). docs/internals/Ledger.md.
 #ifndef PPC_COSTMODEL_LEDGER_H
 #define PPC_COSTMODEL_LEDGER_H
 
@@ -43,7 +43,7 @@ private:
 enum class TransferKind { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Message };
 llvm::StringRef toString(TransferKind kind);
 
-/// One kind of call that each rank of a device of the pipeline axis makes: a collective, or a message that it sends.
+/// Calls of one kind that each rank of a pipeline stage makes: a collective, or a send.
 struct TransferRow {
   int64_t device = 0;
   LedgerPhase phase = LedgerPhase::Forward;
@@ -58,8 +58,8 @@ struct TransferRow {
   auto key() const { return std::tie(device, phase, kind, members, elementBits, elements); }
 };
 
-/// Floating-point operations of a rank in products of matrices or in attention: a multiply-add is two; padding counts,
-/// keys that the mask hides do not.
+/// Floating-point operations of a rank in matmuls or in attention: a multiply-add is two; padding counts, keys that the
+/// mask hides do not.
 struct WorkRow {
   int64_t device = 0;
   LedgerPhase phase = LedgerPhase::Forward;
@@ -76,7 +76,7 @@ struct MemoryRow {
   enum class Kind { Parameters, State, Gradients, Prepared, Slots, HostSlots };
   int64_t device = 0;
   Kind kind = Kind::Parameters;
-  int64_t bytes = 0; // of all slots together
+  int64_t bytes = 0; // bytes of all slots together
   auto key() const { return std::tie(device, kind); }
 };
 llvm::StringRef toString(MemoryRow::Kind kind);
@@ -90,8 +90,8 @@ struct Ledger {
   void settle();
 };
 
-/// A table with a header line: part (transfer, work, memory), device, phase, kind, members, element_bits, elements, and
-/// the number (calls, FLOPs, bytes) of each of `ledgers` in a column of its name. Settled ledgers.
+/// Prints a table with a header line: part (transfer, work, memory), device, phase, kind, members, element_bits,
+/// elements, and the number (calls, FLOPs, bytes) of each ledger in a column of its name. Settled ledgers.
 void printLedgers(llvm::ArrayRef<std::pair<llvm::StringRef, const Ledger *>> ledgers, llvm::raw_ostream &out);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// How much of what is offloaded is on a device at a time: what the planner prices and programs do.
+// Part of offloaded state that is on a device at a time, for the planner and for programs.
 #ifndef PPC_COSTMODEL_OFFLOADBUCKET_H
 #define PPC_COSTMODEL_OFFLOADBUCKET_H
 
@@ -7,8 +7,8 @@
 
 namespace mlir::ppc {
 
-/// Buckets of this much or less: small beside what is offloaded, large beside what starting a copy takes. `all`: what a
-/// rank keeps on the host of its optimizer; `largest`: what belongs to one tensor, which is never cut.
+/// Upper bound of bucket sizes: small compared with the offloaded state, large compared with the start of a copy.
+/// `all`: optimizer state that a rank keeps on the host; `largest`: bytes of one tensor, which is never split.
 inline Bytes offloadBucket(Bytes all, Bytes largest) { return std::max(all / 32, largest); }
 
 /// Buckets on the device at a time: one is updated while the one before leaves and the one after comes, in its place.

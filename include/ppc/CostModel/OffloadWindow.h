@@ -1,5 +1,5 @@
-// How much of activations and parameters is on a device when the rest is on the host: what the planner prices and
-// programs do.
+// Part of activations and parameters that is on a device while the rest is on the host, for the planner and for
+// programs.
 #ifndef PPC_COSTMODEL_OFFLOADWINDOW_H
 #define PPC_COSTMODEL_OFFLOADWINDOW_H
 
@@ -13,10 +13,10 @@ struct OffloadWindow {
   int64_t slots() const { return out + in; }
 };
 
-/// Of a value with `slots` of them where all stay on the device, of which backward reads those of `used` micro-batches
-/// at a time (more than one where weight gradients come later). With one slot each way copies run beside routines of
-/// the other direction; with one more, where at least four times that many are in flight, beside those of their own
-/// too.
+/// Slots on the device for a value that has `slots` if nothing is offloaded; backward reads the values of `used`
+/// micro-batches at a time (more than one if weight gradients come later). With one slot each way copies overlap with
+/// routines of the other direction; with one more, if at least four times that many are in flight, with those of their
+/// own direction, too.
 inline OffloadWindow offloadWindow(int64_t slots, int64_t used = 1) {
   int64_t least = 1 + used;
   if (slots <= least)

@@ -12,25 +12,25 @@
 
 namespace mlir::ppc {
 
-/// What measured steps are compared by.
+/// Features by which measured steps are compared.
 struct StepFeatures {
-  std::string kind;         // "sharded" (ZeRO-3), "overlapped" (gradients beside backward), "plain", "ppc"
-  bool experts = false;     // of the model
-  bool narrow = false;      // products of 8 bits or less
-  std::string architecture; // of the device
+  std::string kind;         // "sharded" (ZeRO-3), "overlapped" (gradients overlap with backward), "plain", "ppc"
+  bool experts = false;     // the model has experts
+  bool narrow = false;      // matmuls of 8 bits or less
+  std::string architecture; // architecture of the device
   double devices = 0;       // log2
   double size = 0;          // log2 of 12 x layers x hidden^2: the parameters of its dense twin
-  double work = 0;          // log2 of a rank's tokens per micro-batch x hidden^2 / tp: how large its products are
+  double work = 0;          // log2 of a rank's tokens per micro-batch x hidden^2 / tp: the size of its matmuls
 };
 StepFeatures featuresOf(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                         const ParallelLayout &layout, const Stack &stack);
 /// `overlapped/dense/16-bit/sm_90/6/35/37`: rounded, as the file of errors has it.
 std::string toString(const StepFeatures &features);
 
-/// Of a step that is predicted to take t: measured, nine of ten lie within [low t, high t].
+/// Interval for a step with predicted time t: measured, nine of ten steps are within [low t, high t].
 struct PredictionInterval {
   double low = 1, high = 1;
-  /// Of the step to the nearest measured one; a step is "near" within `nearDistance`.
+  /// Distance of the step to the nearest measured one; a step is "near" within `nearDistance`.
   double distance = 0;
   std::string nearest; // its source
   bool isNear() const;
@@ -38,9 +38,9 @@ struct PredictionInterval {
 constexpr double nearDistance = 3;
 PredictionInterval predictionInterval(const StepFeatures &features);
 
-/// Of two layouts of one model on one machine whose predicted times differ by less than this share, which is faster
-/// cannot be told: half of the measured pairs that are predicted so far apart are the other way round or nearer. From
-/// the errors within groups of measured steps that differ in layout only.
+/// Share of the predicted time below which a difference between two layouts of one model on one machine decides
+/// nothing: half of the measured pairs that are predicted this far apart are in the other order or nearer. From the
+/// errors within groups of measured steps that differ in layout only.
 double indistinctShare();
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// The rows that the price of a compiled program is computed of (Ledger.h, docs/internals/Ledger.md).
+// Ledger entries from which the cost of a compiled program is computed (Ledger.h, docs/internals/Ledger.md).
 #ifndef PPC_COSTMODEL_PRICEDLEDGER_H
 #define PPC_COSTMODEL_PRICEDLEDGER_H
 
@@ -7,8 +7,8 @@
 
 namespace mlir::ppc {
 
-/// A product as often as a rank of a device of the pipeline axis does it in a step. The seconds of products are those
-/// of these rows (productTime), and the FLOPs of a ledger are theirs added up.
+/// A matmul with the number of times that a rank of a pipeline stage runs it in a step. Seconds of matmuls come from
+/// these rows (productTime), and FLOPs of a ledger are their sum.
 struct ProductRow {
   int64_t device = 0;
   LedgerPhase phase = LedgerPhase::Forward;
@@ -18,11 +18,11 @@ struct ProductRow {
 };
 std::vector<ProductRow> priceProducts(const PricingContext &context, const StepDetail &detail);
 
-/// Of a step that StepEstimator priced for a stack with `arena`: transfers of each layer as often as it runs, what it
-/// computes and what it computes again; messages; the update. Settled.
+/// Returns the ledger of a step that StepEstimator evaluated for a stack with `arena`: collectives of each layer as
+/// often as it runs, its compute and recomputation; sends; the update. Settled.
 Ledger priceLedger(const PricingContext &context, const StepDetail &detail);
 
-/// The same from the sizes. Errors as StepEstimator::estimate.
+/// Overload for sizes. Errors as StepEstimator::estimate.
 llvm::Expected<Ledger> priceLedger(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                    const ParallelLayout &layout, const Stack &stack);
 

@@ -1,7 +1,7 @@
-// What a software stack does, as switches: which kernels it fuses, what it overlaps, in which type it reduces, how long
-// its host code takes. Never an efficiency: speeds belong to hardware. One YAML file per stack in lib/CostModel/Stacks,
-// with the source of each fact. What a file does not say depends on who issues kernels: an interpreter fuses nothing by
-// itself, and its caching allocator and libraries hold memory of their own.
+// Behaviour of a software stack, as switches: fused kernels, overlap, types of reductions, time of host code. Never an
+// efficiency: speeds belong to hardware. One YAML file per stack in lib/CostModel/Stacks, with the source of each fact.
+// Defaults depend on what issues kernels: an interpreter fuses nothing, and its caching allocator and libraries hold
+// additional memory.
 #ifndef PPC_COSTMODEL_STACK_H
 #define PPC_COSTMODEL_STACK_H
 
@@ -17,11 +17,11 @@ namespace mlir::ppc {
 
 /// Who issues kernels: an interpreter op by op, compiled regions, or recorded graphs (no host time per kernel).
 enum class Execution { Eager, Compiled, Graphs };
-/// Which modules a pipeline stage counts when it cuts the model into equal numbers.
+/// Modules that a stage partition into equal numbers counts.
 enum class StageSplit {
-  Layers,           // transformer layers only; embedding and head ride with the first and the last
+  Layers,           // transformer layers only; embedding and LM head join the first and the last
   Modules,          // embedding, layers, final norm and head each count one (DeepSpeed `uniform`)
-  EmbeddingAsLayer, // embedding and head count as a layer each
+  EmbeddingAsLayer, // embedding and LM head count as a layer each
   FullLayers,       // layers only, each stage as many as the fullest until none are left (DeepSpeed `type:`)
   LaterLayers,      // layers only; of what does not divide, each of the last stages has one more (InternEvo)
   Balanced,         // by predicted time
@@ -33,16 +33,16 @@ struct Stack {
   Execution execution = Execution::Compiled;
   StageSplit stageSplit = StageSplit::Balanced;
   AttentionKernel attention = AttentionKernel::Flash3; // the best that it can use, where a layout names none
-  /// What issuing a kernel takes its host code, in times of the device's `host_issue_forward` and `_backward`.
+  /// Host time to issue a kernel, in multiples of the device's `host_issue_forward` and `_backward`.
   double hostLaunch = 1;
   // Fused elementwise kernels.
   bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
-  bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
-  bool causalSoftmax = false;       // the fused softmax reads nothing behind the diagonal (attention fused-softmax)
-  bool lossIn16Bits = false;        // cross-entropy reads 16-bit logits, without casting them
-  bool attentionOfProducts = false; // no attention kernel: products, whose scores backward computes again
-  bool residualF32 = false;         // the residual stream is kept, summed over ranks and sent in f32
-  bool logitsF32 = false;           // and logits
+  bool fusedGradientAccumulation = true; // the weight-gradient matmul adds to the accumulator itself
+  bool causalSoftmax = false;            // the fused softmax reads nothing above the diagonal (attention fused-softmax)
+  bool lossIn16Bits = false;             // cross-entropy reads 16-bit logits, without casting them
+  bool attentionOfProducts = false;      // no attention kernel: matmuls, whose scores backward recomputes
+  bool residualF32 = false;              // the residual stream is kept, summed over ranks and sent in f32
+  bool logitsF32 = false;                // and logits
   // Types, in bytes per element.
   double gradientBytes = 4;       // accumulator
   double gradientReduceBytes = 4; // on the wire
@@ -50,27 +50,28 @@ struct Stack {
   double masterBytes = 4;         // master weights; 0: none
   double momentBytes = 8;         // both moments
   // Fine-tuning (ppc/Planning/FineTuning.h); no file says these.
-  double trainedShare = 1; // elements that change, of all; the bytes above are of state of these, spread over all
-  int64_t adapterRank =
-      0; // low-rank adapters beside every product, whose own weights are frozen; 0: weights are trained
-  double frozenBits = 16;    // of such a weight; below 16 it becomes 16 bits before each use
+  double trainedShare = 1;   // elements that change, of all; the bytes above are of state of these, spread over all
+  int64_t adapterRank = 0;   // low-rank adapters of every matmul, whose weights are frozen; 0: weights are trained
+  double frozenBits = 16;    // bits of such a weight; below 16 it becomes 16 bits before each use
   double backwardShare = 1;  // layers that backward reaches, of all
-  double referenceBytes = 0; // per parameter, of a frozen model that takes part, cut as parameters are
+  double referenceBytes = 0; // bytes per parameter of a frozen model that takes part, sharded as parameters are
   // Communication.
   bool overlapGradientReduction = true; // with backward
-  bool reducesInBuckets = false;      // beside the last backward, where that pays by estimate (ppc-overlap-reductions)
-  bool overlapParameterGather = true; // of ZeRO-1/2, with the next forward
-  bool parameterBroadcasts = false;   // of ZeRO-1/2: parameters have owners, who broadcast them one after another
-  bool launchBlocking = false;        // the host waits for every kernel before it issues the next
-  bool asyncTensorBackward = true;    // the gradient's all-reduce runs beside the weight gradient
+  bool reducesInBuckets = false;        // overlapped with the last backward, if the cost model predicts a speedup
+                                        // (ppc-overlap-reductions)
+  bool overlapParameterGather = true;   // for ZeRO-1/2, overlapped with the next forward
+  bool parameterBroadcasts = false;     // for ZeRO-1/2: parameters have owners, who broadcast them one after another
+  bool launchBlocking = false;          // the host waits for every kernel before it issues the next
+  bool asyncTensorBackward = true;      // the gradient's all-reduce overlaps with the weight gradient
   bool reducesInputGradientsApart =
       false;                          // gate's and up-projection's input gradients: an all-reduce each (not with sp)
-  bool overlapTensorParallel = false; // products cut in pieces that hide their all-gather and reduce-scatter
+  bool overlapTensorParallel = false; // chunked matmuls, which hide their all-gather and reduce-scatter
   bool overlapExperts = false;        // all-to-all of one half hidden behind the other half's experts
   bool blockingSends = false;         // a stage waits for its sends and receives
-  bool fittedSchedules = false;       // warm-up is fitted to durations by schedules that can be (zb2p); else as drawn
+  bool fittedSchedules = false;       // schedules that can do so (zb2p) fit their warm-up to durations; else the
+                                      // hand-made shape
   bool validatesUpdateAfterwards = false; // no stage waits for the norm of all gradients: a step that fails is undone
-  bool scatterGatherSends = false;        // a message is cut over tp and gathered after (Megatron-LM)
+  bool scatterGatherSends = false;        // a sent activation is sharded over tp and gathered after (Megatron-LM)
   bool copiesSequence = false;      // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
   bool replicatesEmbedding = false; // every tensor-parallel rank holds the whole embedding table
   double vocabularyMultiple = 1;    // the vocabulary is padded to a multiple of this times tp
@@ -80,33 +81,33 @@ struct Stack {
   bool copiesShards = false;                // ZeRO-3: gathered parameters and their gradients pass through flat buffers
   bool reshardAfterForward = true;          // ZeRO-3: gathered again for backward
   bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
-  bool fusedExperts = false; // gate and quantisation inside the grouped products, copies made by the exchange
+  bool fusedExperts = false; // gate and quantization inside the grouped matmuls, copies made by the exchange
   bool separateExpertBiases =
       false;                    // the experts' last biases are added expert by expert, in f32, by kernels of their own
   bool clampedGate = false;     // both inputs of the experts' gate are clamped and put together by kernels of their own
   bool nodeDispatch = false;    // a token travels once to each unit (node) that holds some of its experts
   bool eagerExperts = false;    // with recorded graphs: experts and their exchange are launched one by one
   bool capacityExperts = false; // tokens over a fixed capacity are dropped; else dropless
-  // What backward always computes again.
+  // Ops that backward always recomputes.
   bool recomputeStopsEarly = false;        // a recomputed layer ends with the last value that backward reads
   bool recomputeNorms = false;             // outputs of norms
   bool recomputeLatentProjections = false; // queries, keys and values of latent attention out of their bottlenecks
   bool recomputeExpertActivation = false;  // outputs of the experts' gates
   // Memory.
-  bool arena = false;             // what programs of PPC keep, at fixed offsets (ArenaMemory.h)
-  bool reportsAllocated = false;  // what is reported as peak is the tensors alone (torch.cuda.max_memory_allocated)
+  bool arena = false;             // memory as programs of PPC keep it, at fixed offsets (ArenaMemory.h)
+  bool reportsAllocated = false;  // the reported peak is the tensors alone (torch.cuda.max_memory_allocated)
   bool offloadsLayers = false;    // activations leave for the host layer by layer (Transformer Engine); else by chunks
-  bool keepsStageOutputs = false; // until backward, beside the next stage's copy
-  double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators
+  bool keepsStageOutputs = false; // until backward, in addition to the next stage's copy
+  double lowPrecisionGradientBytes = 0; // bytes per parameter of gradients that exist in addition to their accumulators
   double updateBytes = 0;               // per parameter of the own shard: copies that the update works on
-  double extraBytes = 0;                // communicators and buffers beyond what every framework takes
-  double communicatorBytes = 0;         // of a rank, for each communicator that it is a member of
+  double extraBytes = 0;                // communicators and buffers beyond the memory of every framework
+  double communicatorBytes = 0;         // bytes of a rank per communicator that it is a member of
   bool keepsResidualCopies =
-      false; // what enters and leaves each residual addition is kept, masks of no dropout included
+      false; // inputs and outputs of each residual addition are saved, masks of no dropout included
   bool keepsGatheredSequence =
-      false;                    // sequence parallelism: the gathered input of products is kept, not gathered again
+      false;                    // sequence parallelism: the gathered input of matmuls is saved, not gathered again
   bool gradientF32Copy = false; // once a step the whole gradient is also held in f32
-  double fragmentation = 0.02;  // of activations and workspace: what the caching allocator cannot hand out again
+  double fragmentation = 0.02;  // share of activations and workspace that the caching allocator cannot hand out again
   double bucketElements = 0;    // gradients are cast and reduced this many at a time; 0: all at once
   double memoryMargin = 0.02;   // share of a device's memory that plans leave free
 };

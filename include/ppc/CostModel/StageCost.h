@@ -1,5 +1,6 @@
-// What one rank of each virtual stage does for one micro-batch: layers summed up to forward, backward, weight gradient
-// and kept bytes. The step's time and memory are made of these. In three steps, so that a search prices each part once.
+// Cost of one micro-batch on one rank of each virtual stage: layers summed up to forward, backward, weight gradient and
+// saved bytes. The step's time and memory are computed from these. In three steps, so that a search estimates each part
+// once.
 #ifndef PPC_COSTMODEL_STAGECOST_H
 #define PPC_COSTMODEL_STAGECOST_H
 
@@ -10,7 +11,7 @@
 
 namespace mlir::ppc {
 
-/// What layers of a model differ by. One of each kind is priced.
+/// Kinds of layers that differ in cost. One layer of each kind is estimated.
 enum class LayerKind { Embedding, Dense, DenseWindow, DenseIndex, Expert, ExpertWindow, ExpertIndex, Head };
 constexpr int layerKinds = int(LayerKind::Head) + 1;
 LayerKind layerKind(const ModelShape &model, int64_t layer);
@@ -19,19 +20,19 @@ constexpr bool hasIndex(LayerKind kind) { return kind == LayerKind::DenseIndex |
 /// "embedding", "layer", "layer with window", "layer with index", the same three of an "expert layer", "head".
 llvm::StringRef layerKindName(int kind);
 
-/// What pricing asks of a layer's program, summed over its ops once for all layouts that share it: all that it asks, so
-/// that the program itself need not be kept. [1]: of layers that are recomputed as a whole.
+/// Sums over the ops of a layer's program, computed once for all layouts that share it, so that the program itself need
+/// not be kept. [1]: for layers that are fully recomputed.
 struct LayerSums {
   Seconds forward, backward, weightGradient;
   Seconds recomputeModules, recomputeSelective, recomputeFull;
   std::array<Seconds, 2> communication;        // exposed, of forward and backward
-  Seconds forwardCommunication;                // of forward
+  Seconds forwardCommunication;                // communication of forward
   Seconds forwardLeaving, backwardLeaving;     // links of what leaves a unit
   int forwardKernels = 0, backwardKernels = 0; // that the host launches one by one
   Seconds deviceBefore;                        // up to where the host waits for the device
   int kernelsBefore = 0;
   Bytes saved, savedSelective, weightOperands, weightInputs;
-  double flops = 0, flopsSelective = 0, flopsFull = 0; // of forward and backward, with what each recomputes
+  double flops = 0, flopsSelective = 0, flopsFull = 0; // of forward and backward, with recomputation of each kind
   Bytes input, backwardWorkspace;                      // LayerProgram's
   double parameters = 0, expertParameters = 0;         // likewise
   double roundedParameters = 0, f32Parameters = 0;     // likewise
@@ -40,7 +41,7 @@ LayerSums sumUp(const LayerProgram &program, const Stack &stack);
 
 /// The sums of each kind of layer.
 struct LayerTotals {
-  std::array<LayerSums, layerKinds> sums; // of those that are present
+  std::array<LayerSums, layerKinds> sums; // sums of the kinds that are present
   std::array<bool, layerKinds> present{};
 };
 
@@ -60,17 +61,18 @@ LayerTotals totalPrograms(const PricingContext &context, const LayerTotals *alik
 struct LayerPrice {
   Seconds forward, backward, weightGradient; // host time, recomputation and state exchange included
   Seconds communication;                     // exposed collectives in forward and backward
-  Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
+  Seconds stateExchange;                     // ZeRO-3's share: exposed all-gathers and reductions
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
   Bytes kept;                                      // from forward to backward
   Bytes keptForWeights;                            // from backward to the weight gradient
-  Bytes inputsForWeights;                          // of those, since forward
+  Bytes inputsForWeights;                          // part of those, since forward
   Bytes working;  // its activations while it is recomputed, and the largest temporaries
-  Bytes gathered; // ZeRO-3: its parameters, the next layer's behind them, and its gradients before they are scattered
-  double repeatedFlops = 0; // of what backward computes again
-  // For a replay of what runs beside the layer instead of the sums above: the layer with nothing beside it, of which
-  // `forwardCommunication` is exposed collectives, and what the exchange of its state takes once, by itself.
+  Bytes gathered; // ZeRO-3: its parameters, the next layer's prefetched parameters, and its gradients before they are
+                  // scattered
+  double repeatedFlops = 0; // FLOPs of recomputation in backward
+  // For a replay of concurrent work instead of the sums above: the layer alone, with exposed collectives in
+  // `forwardCommunication`, and the time of each exchange of its state alone.
   Seconds forwardAlone, backwardAlone, forwardCommunication;
   Seconds gather, scatter; // of ZeRO-3: its parameters, its gradients (also of ZeRO-2 that reduces every micro-batch)
 };
@@ -79,46 +81,47 @@ struct LayerPrice {
 struct LayerPrices {
   std::array<std::array<LayerPrice, 2>, layerKinds> prices;
   std::array<bool, layerKinds> present{};
-  /// Of arenas, messages between stages that lie in the slot of a micro-batch: one of forward, one of backward.
+  /// With arenas, activations between stages that are stored in the slot of a micro-batch: one of forward, one of
+  /// backward.
   Bytes forwardMessage, backwardMessage;
   const LayerPrice &operator()(LayerKind kind, bool recomputed) const { return prices[int(kind)][recomputed]; }
 };
-/// What such a layer with experts takes at least, forward and backward with nothing recomputed or exchanged, whatever
-/// the expert degrees; the layout's are 1. Of layers whose weights are all trained; not of arenas.
+/// Lower bound for such a layer with experts, forward and backward with nothing recomputed or exchanged, for all expert
+/// degrees; the layout's are 1. For layers whose weights are all trained; not for arenas.
 Seconds boundExpertLayer(const PricingContext &context, int64_t layer);
 LayerPrices priceLayers(const PricingContext &context, const LayerTotals &layers);
 
-/// What a virtual stage keeps of messages per micro-batch: what it sends, and the gradient that it receives; what
-/// forward receives is a layer's input.
+/// Bytes of sent and received activations that a virtual stage keeps per micro-batch: its output, and the gradient that
+/// it receives; what forward receives is a layer's input.
 inline Bytes keptMessages(const LayerPrices &prices, bool isFirst, bool isLast) {
   return (isLast ? Bytes(0) : prices.forwardMessage + prices.backwardMessage) +
          (isFirst ? Bytes(0) : prices.backwardMessage);
 }
 
-/// What a layer of each kind counts with where stages are cut evenly by time.
+/// Weights of the kinds of layers in a stage partition that is even by time.
 std::array<double, layerKinds> cutTimes(const LayerTotals &layers, Recompute recompute);
 
-/// Layers per virtual stage in model order: the layout's, or as the stack cuts.
+/// Layers per virtual stage in model order: the layout's, or as the stack partitions.
 std::vector<int64_t> cutLayers(const PricingContext &context, const LayerTotals &totals);
 
 struct ChunkCost {
   std::array<int64_t, layerKinds> count{};
-  std::array<int64_t, layerKinds> recomputed{}; // of those, wholly; the chunk's first of the kind
+  std::array<int64_t, layerKinds> recomputed{}; // fully recomputed layers among those; the chunk's first of the kind
   StageDurations durations;
   Seconds communication; // exposed collectives in forward and backward
-  Seconds stateExchange; // of ZeRO-3 within them: gathers and reductions that stay exposed
+  Seconds stateExchange; // ZeRO-3's share: exposed all-gathers and reductions
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
   Bytes kept;                                      // per micro-batch, from forward to backward
-  Bytes keptForWeights;     // of those, from backward to the weight gradient, where that runs by itself
-  Bytes inputsForWeights;   // of the latter, since forward
+  Bytes keptForWeights;     // part of those, from backward to the weight gradient, if that runs separately
+  Bytes inputsForWeights;   // part of the latter, since forward
   Bytes working, gathered;  // LayerPrice's, of the layer where they are most together
-  double repeatedFlops = 0; // of one micro-batch on this rank, what backward computes again
+  double repeatedFlops = 0; // for one micro-batch on this rank: recomputation in backward
 
-  /// As many layers of this price; their kinds are the caller's to count.
+  /// Adds `times` layers of this cost; the caller counts their kinds.
   void add(const LayerPrice &price, double times);
 };
-/// What a chunk's forward and its backward each lose to the kernels that send and receive beside it.
+/// Slowdown of a chunk's forward and of its backward by kernels that send and receive concurrently.
 Seconds timeBesideMessages(const PricingContext &context);
 
 /// A virtual stage: layers [begin, begin + layers) of the model, the first also with the embedding, the last with
@@ -132,8 +135,8 @@ struct ChunkLayers {
 /// `counts`: layers per virtual stage.
 std::vector<ChunkLayers> listChunks(llvm::ArrayRef<int64_t> counts);
 
-/// One virtual stage of which the first `recomputed` layers are recomputed as a whole. `beside`: timeBesideMessages.
-/// `splitBackward`: the schedule places weight gradients on their own; otherwise they are part of backward.
+/// Cost of one virtual stage whose first `recomputed` layers are fully recomputed. `beside`: timeBesideMessages.
+/// `splitBackward`: the schedule runs weight gradients separately; otherwise they are part of backward.
 ChunkCost priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &chunk, int64_t recomputed,
                      Seconds beside, bool splitBackward);
 

@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// Bytes of the rank of a stage at its worst moment, by kind.
+/// Bytes of the rank of a stage at its peak, by kind.
 struct MemoryBreakdown {
   Bytes parameters, gradients, optimizer, activations;
   Bytes workspace;      // temporaries of the largest layer, logits, attention
@@ -16,16 +16,16 @@ struct MemoryBreakdown {
   Bytes allocator;      // rounding and fragmentation
   Bytes framework;      // context, libraries, communicators
   Bytes host;           // offloaded, in the host's memory
-  Bytes hostParameters; // of those, parameters as products read them
-  Bytes emptySlots;     // of `activations`, those of arenas in which nothing lies at the worst moment
-  Bytes total() const;  // of the device: without `host`
+  Bytes hostParameters; // part of those: parameters as matmuls read them
+  Bytes emptySlots;     // part of `activations`: slots of arenas that are empty at the peak
+  Bytes total() const;  // bytes on the device: without `host`
 };
 
 struct StageCost {
-  Seconds forward, backward, weightGradient;             // of one micro-batch, all chunks of the stage
-  Seconds communication;                                 // of those, exposed collectives inside the layers
+  Seconds forward, backward, weightGradient;             // for one micro-batch, all chunks of the stage
+  Seconds communication;                                 // part of those: exposed collectives inside the layers
   Seconds gradientReduction, parameterGather, optimizer; // once per step
-  Seconds exposedReduction, exposedGather;               // of those, what no compute hides
+  Seconds exposedReduction, exposedGather;               // part of those that no compute hides
   MemoryBreakdown memory;
 };
 
@@ -36,25 +36,25 @@ struct StepCost {
   Seconds optimizer;
   Seconds exposedCommunication;           // all kinds, on the stage where they are most
   double bubble = 0;                      // idle share of the busiest stage within `pipeline`
-  llvm::SmallVector<StageCost, 8> stages; // per device of the pipeline axis
+  llvm::SmallVector<StageCost, 8> stages; // by pipeline rank
   int64_t worstStage = 0;                 // by memory
   Bytes peakMemory;
   bool fits = false;
   double modelFlops = 0, hardwareFlops = 0; // per step, whole job; modelFlopsPerToken, and with what is recomputed
-  double mfu = 0, hfu = 0; // of the devices' peaks in the precision that products run in (productPrecision)
+  double mfu = 0, hfu = 0;                  // of the devices' peaks in the precision of matmuls (productPrecision)
   double tokensPerSecondPerDevice = 0;
 };
 
-/// What a step's cost is made of: enough to draw its timeline and to say where the time goes.
+/// Parts of a step's cost: enough to draw its timeline and to show where the time goes.
 struct StepDetail {
   const PipelineScheduleKind *schedule = nullptr;
   PipelineShape shape;
   PipelineMessages messages;
   ModelCosts costs;
-  std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks; // per device of the pipeline axis
+  std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks; // by pipeline rank
 };
 
-/// Prices layouts. Keeps compiled schedules between calls: one estimator per thread.
+/// Estimates layouts. Keeps compiled schedules between calls: one estimator per thread.
 class StepEstimator {
 public:
   /// `compiled`: of its PipelineTimer.

@@ -11,7 +11,7 @@
 
 namespace mlir::ppc {
 
-/// What the config does not say.
+/// Settings that a config.json does not have.
 struct HuggingFaceOptions {
   int64_t sequenceLength = 0;
   int64_t globalBatch = 0; // sequences per step
@@ -30,7 +30,7 @@ std::vector<double> rotaryFrequencies(const ModelConfig &config);
 /// Factor on sines and cosines that goes with a stretch of the frequencies by YaRN: m(mscale) / m(mscale_all_dim), or
 /// m(1) when these are not both given, with m(a) = 0.1 a ln(factor) + 1; 1 without one.
 double rotaryTableFactor(const ModelConfig &config);
-/// The square of it, which is what it does to the product of a query and a key that rotate as a whole; for latent
+/// Square of that factor, the factor of the dot product of a query and a key whose elements all rotate; for latent
 /// attention times m(mscale_all_dim)^2.
 double rotaryScoreFactor(const ModelConfig &config);
 

@@ -1,17 +1,18 @@
-//===- AttentionDesign.h - What a design of attention asks of a GPU --------===//
+//===- AttentionDesign.h - GPU resources of an attention kernel ------------===//
 //
 // The bounds of attention forward that follow from its tiles alone, in the terms of KernelModel.h, by warpgroups (Shah
 // et al., FlashAttention-3, 2024) and by tensor memory (Zadouri et al., FlashAttention-4, 2026): for a block that goes
 // over one tile of keys,
 //
-//   products       4 queries keys dim operations
-//   shared memory  the rows of each product (64 or 128 queries) with the keys and the values: 2 dim (rows + 2 keys)
+//   matmuls        4 queries keys dim operations
+//   shared memory  the rows of each matmul (64 or 128 queries) with the keys and the values: 2 dim (rows + 2 keys)
 //                  bytes; copies write 4 dim keys
 //   special        an exponential for each score
-//   issue          for each score a maximum, a product with its sum, an exponential, a sum and half of a conversion;
-//                  for each element of the result a product
+//   issue          for each score a maximum, a multiply-add, an exponential, a sum and half of a conversion;
+//                  for each element of the result a multiplication
 //
-// And the same of a kernel by tensor memory, whose warps have roles: none of its loops alone says what a block issues.
+// Also the bounds of a kernel by tensor memory, whose warps have roles: a block issues the instructions of all its
+// loops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_KERNELMODEL_ATTENTIONDESIGN_H
@@ -23,7 +24,7 @@
 
 namespace mlir::ppc {
 
-/// Tiles of a block: queries, keys, elements of a head; queries of one product.
+/// Tile sizes of a block: queries, keys, elements of a head; queries of one matmul.
 struct AttentionDesign {
   int64_t queries, keys, dim, rows;
 };
@@ -43,8 +44,9 @@ struct TensorMemoryAttention {
   AttentionDesign design;
   MachineCounts counts;
 };
-/// None if no loop has products in tensor memory. Loops are told by what they do: exponentials are of eight warps,
-/// products of f32 without them of four, products and copies of one each.
+/// Returns std::nullopt if no loop has matmuls in tensor memory. Loops are recognized by their instructions:
+/// exponentials belong to eight warps, f32 multiplications without exponentials to four, matmuls and copies to one
+/// each.
 std::optional<TensorMemoryAttention> tensorMemoryAttention(const MachineKernel &kernel);
 AttentionBounds boundsOf(const TensorMemoryAttention &kernel, const GpuModel &gpu);
 

@@ -31,9 +31,9 @@ llvm::ArrayRef<GpuArchitecture> gpuArchitectures();
 struct GpuModel {
   GpuArchitecture architecture;
   int64_t multiprocessors = 0;
-  double clock = 0;         // that the peak of bf16 products implies
+  double clock = 0;         // clock that the peak of bf16 matmuls implies
   double bytesPerClock = 0; // that a multiprocessor's share of large copies moves
-  /// What a multiprocessor has to have asked memory for at any time to move 90 % of that.
+  /// Bytes in flight that a multiprocessor needs to reach 90 % of that bandwidth.
   double neededBytes() const;
 };
 llvm::Expected<GpuModel> gpuModel(llvm::StringRef architecture);
@@ -44,28 +44,28 @@ struct KernelLaunch {
   int64_t bytesRead = 0, bytesWritten = 0, flops = 0;
 };
 
-/// Of a launch on one multiprocessor, when all share it evenly.
+/// Estimate of a launch on one multiprocessor, if all multiprocessors share it evenly.
 struct KernelEstimate {
-  double trips = 1;       // of the main loop, in the mean
+  double trips = 1;       // mean number of iterations of the main loop
   double issueClocks = 0; // four schedulers, an instruction a clock each
-  double unitClocks = 0;  // of the busiest unit besides tensor cores
+  double unitClocks = 0;  // clocks of the busiest unit besides tensor cores
   MachineUnit busiest = MachineUnit::Other;
-  double tensorClocks = 0; // of the launch's operations at the peak
-  double memoryClocks = 0; // of its bytes at the rate of copies
+  double tensorClocks = 0; // clocks of the launch's operations at the peak
+  double memoryClocks = 0; // clocks of its bytes at the rate of copies
   int64_t residentThreads = 0;
   double bytesInFlight = 0, bytesNeeded = 0; // loads; what writes is not waited for
 };
 
-/// Trips of the main loop are what is left of the launch's operations (with tensor cores), its writes or its reads when
-/// the code outside has done its part; other loops are counted once.
+/// Estimates a launch. The number of iterations of the main loop follows from the launch's operations (with tensor
+/// cores), its writes or its reads, without those of the code outside of the loop; other loops are counted once.
 KernelEstimate estimateKernel(const MachineKernel &kernel, const KernelLaunch &launch, const GpuModel &gpu);
 
 /// Instructions of a thread for as many bytes as it moves, over the clocks that those take: the share of issue in
 /// memory's time, without knowing a launch. The main loop's where it moves anything.
 double issueShare(const MachineKernel &kernel, const GpuModel &gpu);
 
-/// What the steady loop of a kernel with tensor cores issues, and moves to and from shared memory, over the clocks that
-/// its own products take. Zero without such a loop.
+/// Instructions that the steady loop of a kernel with tensor cores issues, and bytes it moves to and from shared
+/// memory, over the clocks of its own matmuls. Zero without such a loop.
 struct TensorShares {
   double issue = 0, shared = 0;
 };

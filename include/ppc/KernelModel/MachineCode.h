@@ -1,8 +1,8 @@
-//===- MachineCode.h - What a disassembler prints of kernels ---------------===//
+//===- MachineCode.h - Kernels as a disassembler prints them ---------------===//
 //
-// Reads the text of `nvdisasm -c`: of each kernel its instructions by kind, inside of each loop and outside, what a
-// thread loads and stores, and how much of that is under way at once. Straight code is counted once, both sides of a
-// branch too, so that counts are bounds from above; calls of slow paths (denormal divisors) are not counted.
+// Reads the text of `nvdisasm -c`: for each kernel its instructions by kind, inside of each loop and outside, the bytes
+// that a thread loads and stores, and the part of them in flight at once. Straight code is counted once, both sides of
+// a branch too, so that counts are upper bounds; calls of slow paths (denormal divisors) are not counted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_KERNELMODEL_MACHINECODE_H
@@ -21,14 +21,14 @@ namespace mlir::ppc {
 enum class MachineUnit { Tensor, Float, Integer, Special, Shared, Global, Other };
 inline constexpr int machineUnitCount = 7;
 
-/// Of an instruction without its modifiers' operands: "LDG.E.128", "HMMA.16816.F32.BF16".
+/// Unit of an instruction, named without its modifiers' operands: "LDG.E.128", "HMMA.16816.F32.BF16".
 MachineUnit unitOf(llvm::StringRef name);
 
 /// Instructions of a warp, and what they do.
 struct MachineCounts {
   std::array<int64_t, machineUnitCount> byUnit = {};
-  int64_t loadedBytes = 0, storedBytes = 0; // of a thread, in global memory
-  int64_t sharedBytes = 0, tensorFlops = 0; // of a warp
+  int64_t loadedBytes = 0, storedBytes = 0; // per thread, in global memory
+  int64_t sharedBytes = 0, tensorFlops = 0; // per warp
   int64_t spills = 0;                       // accesses of a thread's own memory
 
   int64_t of(MachineUnit unit) const { return byUnit[int(unit)]; }
@@ -38,13 +38,13 @@ struct MachineCounts {
 
 struct MachineLoop {
   int64_t first = 0, last = 0; // instructions of the kernel
-  MachineCounts counts;        // of one iteration, without the loops inside
+  MachineCounts counts;        // counts of one iteration, without inner loops
 };
 
 struct MachineKernel {
   std::string name;
-  int64_t registers = 0; // of a thread; 0: not said
-  MachineCounts outside; // of all loops
+  int64_t registers = 0; // per thread; 0: not reported
+  MachineCounts outside; // counts outside of all loops
   std::vector<MachineLoop> loops;
   int64_t bytesInFlight = 0; // the most that a thread has asked global memory for before it needs the first of them
 
@@ -56,7 +56,7 @@ struct MachineKernel {
   const MachineLoop *mainLoop() const;
 };
 
-/// The kernels of a disassembly, in its order. Functions that are called from kernels are no kernels.
+/// Returns the kernels of a disassembly, in its order. Functions that kernels call are not kernels.
 std::vector<MachineKernel> readMachineCode(llvm::StringRef disassembly);
 
 } // namespace mlir::ppc

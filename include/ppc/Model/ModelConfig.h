@@ -38,7 +38,7 @@ struct RoutingNumbers {
 
 struct ModelConfig {
   std::string file;         // for messages
-  std::string text;         // of the file, as it was read
+  std::string text;         // text of the file, as it was read
   std::string architecture; // "LlamaForCausalLM"
   ModelShape shape;
   double normEpsilon = 1e-6;
@@ -78,7 +78,7 @@ std::string modelConfigPath(llvm::StringRef path);
 /// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": what is expected, what was found`; an unknown
 /// architecture lists the known ones.
 llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
-/// The same for text in memory; `name` is what messages call it.
+/// Overload for text in memory; `name` is the file name in messages.
 llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef name, llvm::StringRef text);
 
 } // namespace mlir::ppc

@@ -56,7 +56,7 @@ struct ExpertShape {
 
 /// A decoder-only transformer. Sizes are in elements. `verifyModelShape` states what holds for a checked one.
 struct ModelShape {
-  std::string name; // for people: "Llama-3-8B", or the file
+  std::string name; // name in reports: "Llama-3-8B", or the file
   std::string
       family; // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "gemma", "qwen2", "qwen3",
               // "mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "phi3", "seed_oss"
@@ -68,20 +68,20 @@ struct ModelShape {
   bool tiedEmbeddings = false;
   NormKind norm = NormKind::RmsNorm;
   bool normBias = false;
-  bool attentionBias = false; // of the query, key and value projections
-  bool outputBias = false;    // of the attention's output projection
+  bool attentionBias = false; // biases of the query, key and value projections
+  bool outputBias = false;    // bias of the attention's output projection
   bool ffnBias = false;
   bool queryKeyNorm = false;    // RMSNorm over each head of queries and keys; the weight has headDim values
   bool embeddingNorm = false;   // a norm right after the embedding (BLOOM)
   bool scalesEmbedding = false; // the embedding's rows are multiplied by a factor (Gemma)
   bool offsetNorms = false;     // norms scale by one more than their weight (Gemma)
   PositionKind position = PositionKind::Rotary;
-  double rotaryFraction = 1;      // of each head that carries the rotary position (GPT-NeoX: 0.25)
+  double rotaryFraction = 1;      // part of each head that carries the rotary position (GPT-NeoX: 0.25)
   int64_t maxPositions = 0;       // rows of learned positions, limit of the sequence length; 0: unlimited
   int64_t slidingWindow = 0;      // keys each query sees, itself included; 0: all before it
   int64_t slidingWindowEvery = 1; // each n-th layer uses the window (GPT-OSS: 2)
   bool parallelResidual = false;  // attention and feed-forward read the same norm (GPT-NeoX)
-  double dropout = 0;             // probability behind attention and feed-forward; 0 in modern models
+  double dropout = 0;             // dropout probability after attention and feed-forward; 0 in modern models
   LatentAttention latent;
   SparseIndex index;
   ExpertShape moe;
@@ -114,12 +114,12 @@ struct ParameterCounts {
   int64_t embedding = 0, head = 0; // learned positions and the norm after the embedding are part of `embedding`
   int64_t attention = 0;           // all layers, with biases and the norms inside (query, key and latent norms)
   int64_t denseFfn = 0, experts = 0, sharedExperts = 0, router = 0; // gates of shared experts with these
-  int64_t norms = 0;                                                // of layers and the last one
+  int64_t norms = 0;                                                // norms of the layers and the last norm
   int64_t total = 0;                                                // all of it
   int64_t active = 0; // used by one token: experts count topK / `experts` of theirs
 };
 ParameterCounts countParameters(const ModelShape &model);
-/// The parts of one layer; embedding and head are 0.
+/// Parameters of one layer; embedding and LM head have index 0.
 ParameterCounts countLayerParameters(const ModelShape &model, int64_t layer);
 /// One multi-token prediction layer (arXiv 2412.19437, section 2.2): the last layer's parts, the projection of two
 /// hidden states into one (in `head`), three norms. Embedding and output head are the model's.
@@ -127,16 +127,16 @@ ParameterCounts countPredictionLayer(const ModelShape &model);
 
 /// FLOPs of forward and backward per token as PaLM counts them (arXiv 2204.02311, appendix B): 6 N + 12 L H Q T, with N
 /// the active parameters (all of them: both embeddings, norms and biases) and attention over the `sequence` keys, or
-/// those of a layer's window, masked ones too. Where keys and values differ in width, 12 Q is 6 (queryHeadDim +
-/// valueHeadDim). Where that is over a fifth more than what a token is multiplied with (long sequences, of which a mask
-/// leaves half; tables that are looked up in), only this counts: else devices could do more than their peak.
+/// those of a layer's window, masked ones too. If keys and values differ in width, 12 Q is 6 (queryHeadDim +
+/// valueHeadDim). If that exceeds the FLOPs of the matmuls of a token by more than a fifth (long sequences, of which a
+/// mask leaves half; lookup tables), only the FLOPs of matmuls count: otherwise devices could exceed their peak.
 double modelFlopsPerToken(const ModelShape &model, int64_t sequence);
-/// Of those, of attention.
+/// Part of attention in modelFlopsPerToken.
 double attentionFlopsPerToken(const ModelShape &model, int64_t sequence);
 /// Whether these are all keys and all parameters, rather than what is multiplied alone.
 bool countsAllKeys(const ModelShape &model, int64_t sequence);
 
-/// What a device really multiplies per token, split by what decides its speed. FLOPs, one multiply-add is 2.
+/// FLOPs that a device computes per token, by type of kernel. One multiply-add is 2.
 struct TokenFlops {
   double layerProducts = 0; // projections and feed-forward of all layers
   double attention = 0;     // scores and weighted sums of all layers

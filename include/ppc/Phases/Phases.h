@@ -23,17 +23,17 @@ struct TrainOptions : PassPipelineOptions<TrainOptions> {
                          llvm::cl::init(1.0)};
 };
 
-/// import: whatever the importer or a person wrote is a logical model. `precision`: what its products read, f32 (as it
-/// is) or bf16.
+/// import: makes a logical model of the importer's or a user's module. `precision`: element type of matmul operands,
+/// f32 (as it is) or bf16.
 void buildImportPhase(OpPassManager &pm, StringRef precision = "f32");
 /// import -> train: backward, micro-batches, optimizer; still logical.
 void buildTrainPhase(OpPassManager &pm, const TrainOptions &options);
 /// train -> plan: `#ppc.plan` applied, a sharding on every value, stages on every op.
 void buildPlanPhase(OpPassManager &pm);
-/// plan -> partition: one program per stage, local shapes, explicit collectives and messages. `bytesNotToKeep`: per
-/// stage, how much less than what the plan keeps from forward to backward, per micro-batch; empty: the plan as it is.
-/// `overlap`: communication goes beside computation where that pays on `cluster`, as findCluster takes it (empty: this
-/// machine).
+/// plan -> partition: one program per stage, local shapes, explicit collectives, sends and receives. `bytesNotToKeep`:
+/// per stage, bytes per micro-batch to save less from forward to backward than the plan does; empty: the plan as it is.
+/// `overlap`: communication overlaps with computation if the cost model for `cluster`, as findCluster takes it (empty:
+/// this machine), predicts a speedup.
 void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep = {}, bool overlap = false,
                          StringRef cluster = "");
 

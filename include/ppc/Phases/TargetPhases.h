@@ -6,10 +6,10 @@
 
 namespace mlir::ppc {
 
-/// partition -> device: bodies outlined and merged, lowered by the target, buffers at offsets in one scratch per
-/// function, an arena per rank. With `profile` the program notes when each operation begins (ppc-mark-operations).
-/// `verifyArena` checks the layout of memory afterwards (ppc-verify-arena). `overlap`: collectives of bodies run beside
-/// what does not need them (ppc-start-collectives).
+/// partition -> device: functions outlined and merged, lowered by the target, buffers at offsets in one scratch per
+/// function, an arena per rank. With `profile` the program records when each operation starts (ppc-mark-operations).
+/// `verifyArena` checks the layout of memory afterwards (ppc-verify-arena). `overlap`: collectives of compiled
+/// functions run concurrently with ops that do not use them (ppc-start-collectives).
 void buildDevicePhase(OpPassManager &pm, const Target &target, bool profile = false, bool verifyArena = true,
                       bool overlap = false);
 

@@ -1,4 +1,4 @@
-// What a search over chains of templates found, for people and for programs.
+// Results of an op-level sharding search over chains of templates, as text and as JSON.
 #ifndef PPC_REPORTING_CHAINREPORT_H
 #define PPC_REPORTING_CHAINREPORT_H
 
@@ -16,15 +16,15 @@ struct ChainReport {
   ChainSearchResult search;         // with at least one plan where it is printed
 };
 
-/// The plans, and how the best one cuts ops.
+/// Prints the plans, and the shardings of the best one.
 void printChainPlans(const ChainReport &report, llvm::raw_ostream &out);
 /// "ops": every op of the best plan with its times; "memory": per stage; "search": how many grids each rule took out.
 /// Error: another name, with what is possible.
 llvm::Error printChainExplanation(const ChainReport &report, llvm::StringRef name, llvm::raw_ostream &out);
-/// Per op how it is cut in the layers of the plan, one row for layers that are cut alike.
+/// Prints the sharding of each op in the layers of the plan, one row for layers that are sharded alike.
 void printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm::raw_ostream &out);
-/// Plans by degrees beside the same degrees with every op cut by itself; how ops are cut in the report's plan, if it
-/// has one.
+/// Prints plans by degrees next to op-level sharding with the same degrees, and the op shardings of the report's plan,
+/// if it has one.
 void printComparison(const ChainReport &report, llvm::ArrayRef<ChainComparison> comparisons, llvm::raw_ostream &out);
 /// docs/guide/Plan.md lists the keys.
 llvm::json::Value toJson(const ChainReport &report);

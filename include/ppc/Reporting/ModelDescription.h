@@ -1,5 +1,5 @@
-// What is known of a model before any search: parameters, FLOPs, bytes of state and of activations, what a token budget
-// costs (ppc-plan --describe).
+// Facts of a model that need no search: parameters, FLOPs, bytes of state and of activations, time for a token budget
+// (ppc-plan --describe).
 #ifndef PPC_REPORTING_MODELDESCRIPTION_H
 #define PPC_REPORTING_MODELDESCRIPTION_H
 
@@ -17,12 +17,12 @@ struct LayerActivations {
   Bytes none, selective, full;
 };
 
-/// What training on `tokens` takes on `devices` at `mfu` of the peak.
+/// Cost of training on `tokens` on `devices` at `mfu` of the peak.
 struct TokenBudget {
   double tokens = 0;
   double devices = 0;
   double mfu = 0;
-  FlopsPerSecond peak;     // of one device
+  FlopsPerSecond peak;     // peak of one device
   double pricePerHour = 0; // dollars per device and hour; 0: not given
   bool predicted = false;  // the MFU is the planner's, not the user's
 };
@@ -33,7 +33,7 @@ struct ModelDescription {
   ParallelLayout layout;
   ParameterCounts parameters;
   double flopsPerToken = 0; // forward and backward, PaLM's count
-  TokenFlops forward;       // what a device multiplies, causal
+  TokenFlops forward;       // FLOPs that a device computes, with causal attention
   Bytes weights, gradients, master, moments;
   std::vector<LayerActivations> activations;
   std::optional<TokenBudget> budget;
@@ -43,7 +43,7 @@ struct ModelDescription {
   double deviceHours() const;
 };
 
-/// `layout` cuts the activations; degrees of 1 give the whole model's.
+/// Describes a model. The context's `layout` shards the activations; degrees of 1 give the full model's.
 ModelDescription describeModel(const PricingContext &context);
 
 void printDescription(const ModelDescription &description, llvm::raw_ostream &out);

@@ -1,5 +1,5 @@
-// A plan in the words of other training programs: files that these programs read. What one of them cannot be asked for
-// is an error; what it does otherwise than the plan, or what is no part of a plan, stands as a comment in the file
+// Export of a plan to files that other training programs read. A decision that the program does not support is an
+// error; a decision that it makes differently, or that a plan does not have, is a comment in the file
 // (docs/guide/Export.md).
 #ifndef PPC_REPORTING_PLANEXPORT_H
 #define PPC_REPORTING_PLANEXPORT_H
@@ -24,21 +24,21 @@ llvm::StringRef toString(ExportTarget target);
 /// The stack whose limits hold for it (ppc/Planning/TrainingSoftware.h): "megatron-core".
 llvm::StringRef stackOf(ExportTarget target);
 
-/// What a plan, its model or its job say and the file of some target does not.
+/// A fact of a plan, its model or its job that the file of some target cannot express.
 enum class Unsaid {
   Architecture,     // a model that the target does not have, or a part of one
   ModelFacts,       // sizes, router: they stand elsewhere
-  UnknownFacts,     // what a model in MLIR does not say either
+  UnknownFacts,     // facts that a model in MLIR does not have either
   Positions,        // their scaling
   EmbeddingFactor,  // on the rows of the embedding
-  Activation,       // of a feed-forward without gate
+  Activation,       // activation of a feed-forward without gate
   Router,           // how it weighs a token's experts and balances them
-  PredictionLayers, // that are not there, or not beside some parallelism
+  PredictionLayers, // layers that do not exist, or not with some parallelism
   Data,             // data, tokenizer, learning rate, length of training
   DataParallelism,  // its degree
   Batches,          // micro-batches, sequence length
   Processes,        // how many, and where
-  ZeroTwo,          // gradients cut, parameters whole
+  ZeroTwo,          // gradients sharded, parameters not
   Recompute,
   Context, // the kind of context parallelism
   Stages,  // layers of each stage
@@ -58,7 +58,7 @@ void printUnsaid(llvm::raw_ostream &out);
 
 struct ExportInput {
   const ModelShape &model;
-  const ModelConfig *config; // what a shape does not say; null: the model is no config.json
+  const ModelConfig *config; // facts that a shape does not have; null: the model is not a config.json
   TrainingJob job;
   const ParallelLayout &layout; // `stageLayers` filled where pp x vp > 1
   int64_t devicesPerNode = 8;
@@ -66,8 +66,8 @@ struct ExportInput {
 };
 
 struct ExportedPlan {
-  std::string text;             // of the file
-  std::vector<Unsaid> comments; // what its comments are about, in their order
+  std::string text;             // text of the file
+  std::vector<Unsaid> comments; // subjects of its comments, in their order
 };
 
 /// Errors: the target cannot be asked for a part of the layout, or does not have the model; they name it.

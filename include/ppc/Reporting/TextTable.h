@@ -24,7 +24,7 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-/// "8.03 B", "405 B", "1.04 T", "12.3 k": counts for people, three digits.
+/// Human-readable counts with three digits: "8.03 B", "405 B", "1.04 T", "12.3 k".
 std::string countText(double count);
 /// "12.3 TFLOP".
 std::string flopsText(double flops);

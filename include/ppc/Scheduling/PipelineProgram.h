@@ -19,11 +19,12 @@ struct PipelineChunk {
   bool operator==(const PipelineChunk &other) const { return replica == other.replica && stage == other.stage; }
 };
 
-/// What a device keeps of one chunk at some moment, in micro-batches; a slice counts as its share.
+/// Saved activations of one chunk on a device at one time, in micro-batches; a slice counts as its share.
 struct ChunkLoad {
-  /// F has begun and B has not ended (nor W, when it follows B at once): all activations are kept.
+  /// Micro-batches whose F has started and whose B has not completed (nor W, if it follows B at once): all activations
+  /// are saved.
   double forward = 0;
-  /// B has ended, W comes later: what the weight gradient needs is kept.
+  /// Micro-batches whose B has completed and whose W comes later: the inputs of the weight gradient are saved.
   double weight = 0;
   bool operator==(const ChunkLoad &other) const { return forward == other.forward && weight == other.weight; }
 };
@@ -48,13 +49,13 @@ struct PipelineProgram {
   struct Action {
     int32_t needs; // distance back to the action whose message this one waits for, in the order run; 0: none
     uint16_t device;
-    uint16_t code; // what it does
+    uint16_t code; // kind of instruction
   };
   enum CodeKind : uint8_t {
     Forward,
     Backward,
     WeightGradient,
-    BackwardAndWeightGradient, // W right behind B
+    BackwardAndWeightGradient, // W right after B
     PairedBackward,            // in a block with the F before
     PairedBackwardAndWeightGradient,
     codeKinds
@@ -67,7 +68,7 @@ struct PipelineProgram {
     int64_t count = 0; // actions of the step with this code
   };
   struct Loop {
-    int64_t begin, length; // its body: actions[begin, begin + length)
+    int64_t begin, length; // loop body: actions[begin, begin + length)
     int64_t turns;
   };
   std::vector<Action> actions; // a loop's body once

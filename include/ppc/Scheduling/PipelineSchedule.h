@@ -1,11 +1,12 @@
-// A pipeline schedule as data: which device works on which part of which micro-batch when. Generators make it, the
-// verifier proves it sound, the simulator times it, the compiler lowers it to the action lists of the program. No IR.
+// A pipeline schedule as data: which device works on which part of which micro-batch, and in which order. Generators
+// make schedules, the verifier proves them sound, the simulator times them, and the compiler lowers them to the action
+// lists of the program. No IR.
 //
-// Words. A *device* is a rank of the pipeline axis. The model is cut into *virtual stages* 0..stageCount-1, which the
-// forward passes in this order and the backward in the reverse. A device holds one or more of them, its *chunks*. A
+// Terms. A *device* is a pipeline rank. The layers are partitioned into *virtual stages* 0..stageCount-1; forward
+// passes through them in this order, backward in reverse. A device holds one or more of them, its *chunks*. A
 // bidirectional schedule keeps two *replicas* of the model, laid out in opposite directions, and sends each micro-batch
-// through one of them. A micro-batch may be cut along the sequence into *slices*: forwards in order, backwards reversed
-// (causal attention reads the slices before its own).
+// through one of them. A micro-batch may be split along the sequence into *slices*: forwards in order, backwards
+// reversed (causal attention reads earlier slices).
 #ifndef PPC_SCHEDULING_PIPELINESCHEDULE_H
 #define PPC_SCHEDULING_PIPELINESCHEDULE_H
 
@@ -19,8 +20,8 @@
 
 namespace mlir::ppc {
 
-/// Backward is cut in two: `Backward` computes what the previous stage waits for (the gradient of the activations), and
-/// `WeightGradient` the rest, which nothing else waits for before the update.
+/// Kind of an action. Backward can be split in two: `Backward` computes the gradient of the activations, which the
+/// previous stage waits for, and `WeightGradient` the rest, which only the update waits for.
 enum class PipelineActionKind { Forward, Backward, WeightGradient };
 
 /// "forward", "backward", "weight_gradient": the spelling of the program's manifest.
@@ -47,7 +48,7 @@ struct PipelineAction {
 /// "F3": forward of micro-batch 3.
 std::string toString(const PipelineAction &action);
 
-/// Whether list[i] is a B with its W right behind it.
+/// Returns whether list[i] is a B whose W follows at once.
 inline bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
   return list[i].kind == PipelineActionKind::Backward && i + 1 < list.size() &&
          list[i + 1] ==
@@ -60,9 +61,10 @@ struct PipelineShape {
   int64_t microBatches = 1; // M, of both directions together
   int64_t chunks = 1;       // v: virtual stages per device and replica
   int64_t slices = 1;       // per micro-batch
-  /// Of schedules that can fit durations (PipelineTime.h, fitPipelineShape), in sixteenths per device; 0: hand-made.
-  int64_t lead = 0; // more forwards ahead per device behind
-  int64_t lag = 0;  // more weight gradients held back per device before
+  /// Parameters of schedules that can fit durations (PipelineTime.h, fitPipelineShape), in sixteenths per device; 0:
+  /// hand-made.
+  int64_t lead = 0; // additional forwards ahead, per later device
+  int64_t lag = 0;  // additional deferred weight gradients, per earlier device
 };
 
 /// One training step. Each device runs its list in order. Messages are not listed, they follow from the actions: a
@@ -79,7 +81,7 @@ struct PipelineSchedule {
   std::vector<std::vector<int64_t>> placement = {};
   /// Per micro-batch. Empty: all on replica 0.
   std::vector<int64_t> replicas = {};
-  /// An F and the B of another chunk right behind it run as one block, each hiding the other's communication.
+  /// An F and the B of another chunk that follows it run as one block, each hiding the other's communication.
   bool pairsForwards = false;
 
   int64_t deviceCount() const { return devices.size(); }
@@ -100,15 +102,15 @@ struct PipelineSchedule {
   int64_t chunkIndex(const PipelineAction &action) const {
     return replicaOf(action.microBatch) * stageCount + action.stage;
   }
-  /// The same where each slice has stages of its own: slice i has those behind the stages of slice i - 1.
+  /// Index if each slice has its own stages: the stages of slice i follow those of slice i - 1.
   int64_t slicedIndex(const PipelineAction &action) const {
     return action.slice * replicaCount() * stageCount + chunkIndex(action);
   }
 };
 
-/// What a schedule's order makes a device wait for: forward `from` of a replica's micro-batch i + `ahead` starts after
-/// micro-batch i has come back to the device and has gone through `to`, forward or backward. Both stages are on that
-/// device, `to` is later in the path of a micro-batch.
+/// A wait that the order of a schedule imposes on a device: forward `from` of a replica's micro-batch i + `ahead`
+/// starts after micro-batch i has come back to the device and has gone through `to`, forward or backward. Both stages
+/// are on that device, `to` is later in the path of a micro-batch.
 struct OrderLimit {
   int64_t from = 0; // virtual stage
   int64_t to = 0;   // virtual stage
@@ -118,7 +120,7 @@ struct OrderLimit {
 
 /// A schedule that users can name.
 struct PipelineScheduleKind {
-  llvm::StringRef name;    // of --schedule
+  llvm::StringRef name;    // value of --schedule
   llvm::StringRef summary; // one line of help
   PipelineSchedule (*make)(const PipelineShape &shape) = nullptr;
   std::vector<llvm::StringRef> aliases = {}; // other names in use
@@ -128,22 +130,23 @@ struct PipelineScheduleKind {
   void (*makeDevice)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) = nullptr;
   /// Limits that hold for any number of micro-batches; bounds of steps are made of them. Null: none are known.
   std::vector<OrderLimit> (*orderLimits)(const PipelineShape &shape) = nullptr;
-  llvm::StringRef needs = "";           // what a program must offer beyond one chunk per device, in words
+  llvm::StringRef needs = "";           // capability that a program must offer beyond one chunk per device, in words
   int64_t minChunks = 1, maxChunks = 1; // per device and replica
   int64_t defaultChunks = 1;
   int64_t replicas = 1;        // copies of the model's parameters
   bool slicesSequence = false; // has a use for slices
-  bool splitsBackward = false; // places weight gradients on their own; otherwise they are part of backward
-  int64_t fittedInFlight = 0;  // has a use for lead and lag, within so many times p micro-batches in flight; 0: none
-  /// What is wrong with a shape whose numbers are all at least 1 and whose chunks are in range, and what would be
-  /// legal; empty: nothing. Null: nothing ever.
+  bool splitsBackward = false; // schedules weight gradients separately; otherwise they are part of backward
+  int64_t fittedInFlight = 0;  // uses lead and lag, with at most this multiple of p micro-batches in flight; 0: does
+                               // not
+  /// Returns why a shape is illegal and which shape would be legal, or an empty string. Requires numbers of at least 1
+  /// and chunks in range. Null: every shape is legal.
   std::string (*check)(const PipelineShape &shape) = nullptr;
-  /// Adding so many micro-batches to a large enough shape, or twice or three times as many, repeats every steady state
-  /// of the schedule once more. Null: there is no steady state. Only a hint: whoever uses it checks.
+  /// Returns the number of micro-batches that repeats every steady state of the schedule once more when it is added
+  /// (also two or three times) to a large enough shape. Null: there is no steady state. Only a hint: callers verify it.
   int64_t (*period)(const PipelineShape &shape) = nullptr;
 
-  /// Of one stage per device: device d of p runs its k-th F (of a micro-batch, or of a slice of one) behind B number
-  /// k - (p - 1 - d + slices), the B of a micro-batch one after the other.
+  /// For schedules with one stage per device: device d of p runs its k-th F (of a micro-batch, or of a slice of one)
+  /// after B number k - (p - 1 - d + slices), and the Bs of micro-batches one after the other.
   bool alternates = false;
   /// Micro-batches run as if none came after them: of fewer of them, devices keep no more at any moment.
   bool earliestFirst = false;
@@ -155,7 +158,7 @@ llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds();
 /// Slices of a micro-batch where nothing else says how many: 4 under schedules that have a use for them, over several
 /// devices; else 1.
 int64_t defaultSlices(const PipelineScheduleKind &kind, int64_t devices);
-/// The same by name; 1 of schedules that nobody knows.
+/// Overload by name; 1 for unknown schedules.
 int64_t defaultSlices(llvm::StringRef schedule, int64_t devices);
 
 /// The kind of that name or alias. Error: lists the known names.
@@ -176,11 +179,11 @@ llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, cons
 /// With one chunk per stage. Errors as above; also schedules that need more than one, or two replicas.
 llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int64_t stages, int64_t microBatches);
 
-/// Slots for what a micro-batch leaves between its actions, per virtual stage (replica after replica): the least K such
-/// that micro-batch m can use slot m % K, that is, no two micro-batches with the same m % K are in flight at once. In
-/// flight: from before the forward (its message arrives in the slot) to after the last action on it. GPipe: M; 1F1B:
-/// min(M, stages - s). More where a stage would otherwise wait for ever for messages to leave a slot. Requires actions
-/// that exist.
+/// Returns the number of slots for values that a micro-batch leaves between its actions, per virtual stage (replica
+/// after replica): the minimum K such that micro-batch m can use slot m % K, that is, no two micro-batches with the
+/// same m % K are in flight at once. In flight: from before the forward (its input arrives in the slot) to after the
+/// last action on it. GPipe: M; 1F1B: min(M, stages - s). More if a stage would otherwise deadlock while it waits for
+/// sends to leave a slot. Requires actions that exist.
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule);
 
 /// The least K from `atLeast` on such that no two micro-batches of these actions with the same m % K are in flight at

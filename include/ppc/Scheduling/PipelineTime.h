@@ -1,7 +1,7 @@
-// How long a training step takes under a pipeline schedule, fast enough for a search: microseconds for any number of
+// Time of a training step under a pipeline schedule, fast enough for a search: microseconds for any number of
 // micro-batches. A schedule of one shape is compiled once (PipelineProgram.h); timing runs the program, and leaves a
-// loop as soon as every further turn provably adds the same to each time. The result equals a full replay: times are
-// whole numbers of about 2^-58 of the step, so "the same" is meant to the bit.
+// loop as soon as every further iteration provably adds the same to each time. The result equals a full replay: times
+// are integer multiples of about 2^-58 of the step, so "the same" holds to the bit.
 #ifndef PPC_SCHEDULING_PIPELINETIME_H
 #define PPC_SCHEDULING_PIPELINETIME_H
 
@@ -27,10 +27,10 @@ struct PipelineTime {
   Seconds span() const;
 };
 
-/// The shape with which a schedule that can do so (`fittedInFlight`) fits these durations, given as for
-/// PipelineTimer::time: with x = F + B + 2 messages, averaged over the stages, x / F forwards ahead per device behind,
-/// and x / W weight gradients held back per device before. At most p ("zb1p") or 2p ("zb2p") micro-batches are kept, of
-/// which W needs the share `weightShare`. Other schedules: the shape itself.
+/// Returns the shape with which a schedule that can do so (`fittedInFlight`) fits these durations, given as for
+/// PipelineTimer::time: with x = F + B + 2 transfers, averaged over the stages, x / F forwards ahead per later device,
+/// and x / W deferred weight gradients per earlier device. At most p ("zb1p") or 2p ("zb2p") micro-batches are saved,
+/// of which W needs the share `weightShare`. For other schedules returns the given shape.
 PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape shape,
                                llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages,
                                double weightShare);

@@ -13,19 +13,19 @@ namespace mlir::ppc {
 
 /// Gradients that are finished together.
 struct ReductionPiece {
-  Seconds ready; ///< when, from any beginning; pieces are in this order
+  Seconds ready; ///< time at which it can be reduced; gradients are sorted by it
   Bytes bytes;
 };
 
 struct ReductionBuckets {
-  std::vector<size_t> ends; ///< of each bucket, in order, the piece after its last
+  std::vector<size_t> ends; ///< index after the last gradient of each bucket, in order
   Seconds end;              ///< when the last one has been reduced
 };
 
-/// Buckets are runs of pieces. A bucket begins when its last piece is ready and the bucket before has been reduced, and
-/// takes `time` of its bytes (latency and bandwidth). The fewest buckets of which the last ends at most `slack` later
-/// than with any choice; with `count`, the best of as many (at most one for each piece). O(n^3) for n pieces; at least
-/// one piece.
+/// Assigns gradients to buckets, which are runs of `ReductionPiece`s. A bucket starts when its last gradient is ready
+/// and the previous bucket is reduced, and takes `time` of its bytes (latency and bandwidth). Returns the fewest
+/// buckets of which the last ends at most `slack` after the best choice; with `count`, the best choice of that many (at
+/// most one per gradient). O(n^3) for n gradients; requires at least one.
 ReductionBuckets chooseReductionBuckets(llvm::ArrayRef<ReductionPiece> pieces, llvm::function_ref<Seconds(Bytes)> time,
                                         Seconds slack, std::optional<size_t> count = std::nullopt);
 

@@ -14,7 +14,7 @@ namespace mlir::ppc {
 ///   device 0 |F0 F1 .  .  .  .  B0 -- B1 --|
 ///   device 1 |.  F0 F1 B0 -- B1 -- .  .  . |
 ///
-/// Names are those of `drawnName`.
+/// Names come from `drawnName`.
 std::string drawSchedule(const ScheduleTimeline &timeline, Seconds cell);
 
 /// The action as drawings name it: "F3"; on a device with several chunks of one replica "F3a" on the first of them in

@@ -13,10 +13,11 @@ namespace mlir::ppc {
 /// How long one micro-batch takes on a virtual stage; a slice takes its share.
 struct StageDurations {
   Seconds forward, backward, weightGradient;
-  /// What a B with its W saves as one block with the F before it, under schedules that pair them (dualpipe, dualpipev).
+  /// Time that a B with its W saves as one block with the F before it, in schedules that pair them (dualpipe,
+  /// dualpipev).
   Seconds overlap = Seconds(0);
 
-  /// Of a B in such a block: B shortened by `overlap`, and W by what is left of it.
+  /// Duration of a B in such a block: B is shortened by `overlap`, and W by the rest of it.
   Seconds pairedBackward() const { return std::max(backward - overlap, Seconds(0)); }
   Seconds pairedWeightGradient() const {
     return std::max(weightGradient - std::max(overlap - backward, Seconds(0)), Seconds(0));
@@ -46,7 +47,7 @@ struct TimedMessage {
 struct ScheduleTimeline {
   std::vector<std::vector<TimedAction>> devices;
   std::vector<TimedMessage> messages;
-  int64_t replicaCount = 1, sliceCount = 1; // of the schedule
+  int64_t replicaCount = 1, sliceCount = 1; // replicas and slices of the schedule
   Seconds stepTime;                         // until the last device is free
   std::vector<Seconds> busy;                // per device: sum of its actions, blocking sends not counted
   std::vector<double> peakInFlight; // per device: micro-batches x chunks kept at once, from F to W; slices by share
@@ -59,8 +60,8 @@ struct ScheduleTimeline {
   Seconds span() const;
 };
 
-/// `durations`: one per virtual stage, or one for all. Requires a schedule that verifies; an error says which device
-/// waits for ever otherwise.
+/// Times a schedule. `durations`: one per virtual stage, or one for all. Requires a schedule that verifies; otherwise
+/// the error names the device that deadlocks.
 llvm::Expected<ScheduleTimeline> simulateSchedule(const PipelineSchedule &schedule,
                                                   llvm::ArrayRef<StageDurations> durations,
                                                   const PipelineMessages &messages = {});

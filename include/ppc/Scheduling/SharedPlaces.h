@@ -1,4 +1,4 @@
-// Places that values lie in by turns: how many there must be, and which value lies where.
+// Slots that several values share in turn: the number of slots, and the slot of each value.
 #ifndef PPC_SCHEDULING_SHAREDPLACES_H
 #define PPC_SCHEDULING_SHAREDPLACES_H
 
@@ -10,12 +10,11 @@
 
 namespace mlir::ppc {
 
-/// From when until when a value is there: places of the first action that uses it and of the last one in the order of a
-/// device, both included.
+/// Lifetime of a value: positions of its first and last use in the order of a device, both included.
 struct Lifetime {
   int64_t first = 0, last = -1;
 
-  /// Of a value that is never there.
+  /// True for a value that is never live.
   bool isEmpty() const { return last < first; }
   void extend(int64_t place) {
     first = isEmpty() ? place : first;
@@ -25,18 +24,18 @@ struct Lifetime {
   bool operator==(const Lifetime &other) const { return first == other.first && last == other.last; }
 };
 
-/// Which place each value has, and how many there are: no two values that are there at one time have the same.
+/// Assignment of slots to values: no two values that are live at one time share a slot.
 struct SharedPlaces {
   std::vector<int64_t> places; ///< 0 where a value is never there
   int64_t count = 0;
 };
 
-/// Each value, in the order in which they begin, has the lowest place that is free: with that there are as many places
-/// as values at one time, the fewest possible.
+/// Assigns each value, by the start of its lifetime, the lowest free slot. This takes as many slots as values are live
+/// at one time, the minimum.
 SharedPlaces sharePlaces(llvm::ArrayRef<Lifetime> values);
 
-/// A row for each moment: how many micro-batches a device has of each kind of values. One piece of memory, because
-/// searches make millions of these.
+/// A table with a row per point in time: the number of micro-batches a device saves of each kind of values. One
+/// allocation, because searches make millions of tables.
 class MomentLoads {
 public:
   explicit MomentLoads(size_t kinds, size_t moments = 0) : kinds(kinds), moments(moments), loads(kinds * moments) {}
@@ -57,9 +56,9 @@ private:
   llvm::SmallVector<double, 48> loads;
 };
 
-/// Bytes of values that share places with their like. `bytes` is what one micro-batch has of each value, `kinds` the
-/// number of its kind in the rows of `moments`; values are the same as far as their bytes reach, so that each part of
-/// them needs as many places as there ever are of all kinds that have it.
+/// Bytes of values that share slots with values of their size. `bytes` has the size of each value per micro-batch,
+/// `kinds` the column of its kind in `moments`. Values overlap as far as their sizes allow, so each range of bytes
+/// needs as many slots as the peak of all kinds that have it.
 double sharedBytes(llvm::ArrayRef<double> bytes, llvm::ArrayRef<size_t> kinds, const MomentLoads &moments);
 
 } // namespace mlir::ppc

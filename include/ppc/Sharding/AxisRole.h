@@ -1,4 +1,4 @@
-// What ranks along an axis of the grid share and what each has of its own, whatever the axis is called.
+// Role of a mesh axis: what ranks along it share and what differs between them, independent of its name.
 #ifndef PPC_SHARDING_AXISROLE_H
 #define PPC_SHARDING_AXISROLE_H
 
@@ -9,7 +9,7 @@
 namespace mlir::ppc {
 
 enum class AxisRole {
-  Stage,   // other layers: pipeline devices; only in programs, a plan says them with `stages`
+  Stage,   // other layers: pipeline ranks; only in programs, a plan has `stages`
   Data,    // other samples of the batch
   Tensor,  // other parts of what samples become
   Context, // other parts of the same sequences

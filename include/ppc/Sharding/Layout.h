@@ -1,5 +1,5 @@
-// How a tensor lies on the ranks of a grid, as plain data: which axes cut which dimension, over which it is unreduced.
-// The twin of #ppc.sharding without IR, so that resharding can be planned and tested on its own.
+// Sharding of a tensor on the ranks of a mesh, as plain data: the axes that shard each dimension, and the axes over
+// which it is partial. The twin of #ppc.sharding without IR, so that resharding can be planned and tested separately.
 #ifndef PPC_SHARDING_LAYOUT_H
 #define PPC_SHARDING_LAYOUT_H
 
@@ -20,13 +20,13 @@ struct LayoutAxis {
   int64_t size = 1;
 };
 
-/// Axes are indices into the grid. A rank's coordinate on a dimension is row-major over the dimension's axes, listed
+/// Axes are indices into the mesh. A rank's coordinate on a dimension is row-major over the dimension's axes, listed
 /// major to minor. With k blocks on a dimension of extent n the local extent is ceil(n / k); block i holds [i * local,
 /// min(n, (i + 1) * local)), the rest of it is zero.
 struct Layout {
   std::vector<std::vector<int>> dims; // per dimension, axes from major to minor
   std::vector<int> partial;           // sorted axes over which the value still has to be combined
-  Combiner combiner = Combiner::Sum;  // of the partial axes; meaningless without any
+  Combiner combiner = Combiner::Sum;  // for the partial axes; meaningless without any
 
   bool operator==(const Layout &other) const {
     return dims == other.dims && partial == other.partial && (partial.empty() || combiner == other.combiner);
@@ -43,7 +43,8 @@ int64_t groupSize(llvm::ArrayRef<int> axes, llvm::ArrayRef<LayoutAxis> grid);
 /// Extents of what each rank holds: ceil(n / k) per dimension.
 std::vector<int64_t> localShape(llvm::ArrayRef<int64_t> shape, const Layout &layout, llvm::ArrayRef<LayoutAxis> grid);
 
-/// Errors: another rank than the shape's, an axis that the grid lacks, an axis used twice, partial axes not sorted.
+/// Verifies a layout. Errors: a rank other than the shape's, an axis that the mesh lacks, an axis used twice, partial
+/// axes not sorted.
 llvm::Error verifyLayout(llvm::ArrayRef<int64_t> shape, const Layout &layout, llvm::ArrayRef<LayoutAxis> grid);
 
 } // namespace mlir::ppc

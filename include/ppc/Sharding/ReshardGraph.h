@@ -14,16 +14,16 @@ namespace mlir::ppc {
 
 class ReshardGraph {
 public:
-  /// `price` >= 0 of a step. The grid must outlive this.
+  /// `price`: cost >= 0 of a step. The mesh must outlive this object.
   ReshardGraph(llvm::ArrayRef<LayoutAxis> grid, std::vector<int64_t> shape, int64_t elementBytes,
                std::function<double(const ReshardStep &)> price);
   /// Before the one path that is asked for: steps beyond the cheapest way that is known need not be remembered.
   void isForOnePath() { forOnePath = true; }
   ~ReshardGraph();
 
-  /// The least sum of prices; infinity where no steps lead there. Both layouts verify and combine partial values alike.
+  /// Minimum total cost; infinity if no steps lead there. Both layouts verify and combine partial values alike.
   double distance(const Layout &from, const Layout &to);
-  /// The steps of least price; of those the fewest, then the first in a fixed order. Requires: a finite distance.
+  /// Steps of minimum cost; of those the fewest, then the first in a fixed order. Requires a finite distance.
   std::vector<ReshardStep> path(const Layout &from, const Layout &to);
 
 private:
@@ -33,7 +33,7 @@ private:
     Layout layout;
     const Key *key;
     bool expanded = false;
-    std::vector<std::pair<int, double>> edges; // to, price
+    std::vector<std::pair<int, double>> edges; // target, cost
   };
   int number(const Layout &layout);
   /// Finds the steps from a node; of one path those that cost at most `most` with the `cost` so far.

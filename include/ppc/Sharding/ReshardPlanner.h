@@ -31,10 +31,10 @@ llvm::StringRef toString(ReshardKind kind);
 
 struct ReshardStep {
   ReshardKind kind = ReshardKind::Slice;
-  std::vector<int> axes;             // the group; for cuts and concatenations major to minor, as on the dim
-  int64_t dim = -1;                  // cut or concatenated; AllToAll: the one that gets cut
+  std::vector<int> axes;             // the group; for splits and concatenations major to minor, as on the dim
+  int64_t dim = -1;                  // dimension that is split or concatenated; AllToAll: the one that is split
   int64_t fromDim = -1;              // AllToAll: the one that gets whole
-  Combiner combiner = Combiner::Sum; // of AllReduce and ReduceScatter
+  Combiner combiner = Combiner::Sum; // for AllReduce and ReduceScatter
   Layout result;                     // layout after the step
   double bytes = 0;                  // sent by each rank
 };

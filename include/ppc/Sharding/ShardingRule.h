@@ -26,11 +26,11 @@ namespace mlir::ppc {
 struct Factor {
   std::string name;
   int64_t size = 1;
-  /// The loop cannot be cut (its iterations depend on each other in a way that no combiner mends).
+  /// The loop cannot be sharded (its iterations depend on each other in a way that no combiner resolves).
   bool needsReplication = false;
-  /// What the op computes of an index depends on where it lies along the loop (a row of a table, an angle, what lies
-  /// behind it): on a block of the loop the op computes other values than in the whole, unless it is told which block
-  /// it holds (`setFactorBlock`, `setFactorStart`). Whoever cuts a loop, over devices or in time, asks this.
+  /// The op computes different values for an index depending on its position along the loop (a row of a table, an
+  /// angle, a causal mask): on a block of the loop it computes other values than on the full loop, unless it is given
+  /// its block (`setFactorBlock`, `setFactorStart`). Passes that split a loop, over devices or in time, check this.
   bool positional = false;
   /// How the parts of a result that lacks this factor combine.
   Combiner combiner = Combiner::Sum;
@@ -53,7 +53,8 @@ struct ShardingRule {
   llvm::SmallVector<TensorFactors, 2> results;  ///< one per result
   Linearity linearity = Linearity::None;
   llvm::SmallVector<unsigned, 4> linearOperands;
-  /// Per result: if the padding of a cut factor is zero in every operand that has it, it is zero in the result too.
+  /// Per result: if the padding of a sharded factor is zero in every operand that has it, it is zero in the result,
+  /// too.
   llvm::SmallVector<bool, 2> keepsZeroPadding;
   /// Why the op has no rule ("" when it has one).
   std::string noneReason;

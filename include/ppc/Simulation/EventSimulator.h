@@ -22,9 +22,9 @@ struct SimulatedTimes {
   std::vector<RateSegment> segments; // when asked for: for tests
 };
 
-/// The same graph gives the same times to the bit. Errors: a task, device or resource that does not exist; work or use
-/// that is negative or not finite; tasks that wait for each other in a circle. `latest`: stops when a task starts so
-/// late that the last one ends later, were everything behind it to run alone; 0: never.
+/// Simulates a graph; equal graphs give bitwise equal times. Errors: a task, device or resource that does not exist;
+/// work or use that is negative or not finite; cyclic waits. `latest`: stops when a task starts so late that the last
+/// one would end later even if all tasks after it ran alone; 0: never.
 llvm::Expected<SimulatedTimes> simulateTasks(const TaskGraph &graph, bool recordSegments = false, Seconds latest = {});
 
 } // namespace mlir::ppc

@@ -1,6 +1,6 @@
-// How long a step of a compiled program takes on an emulated machine: every rank with its streams, tokens and early
-// tokens, each collective and message on the links of the ranks that it joins. Nothing is estimated or fitted: pieces
-// of routines take the times that are given, transfers those of rings on their ports (docs/guide/Emulate.md).
+// Time of a step of a compiled program on an emulated machine: every rank with its streams, tokens and completion
+// events inside routines, each collective and transfer on the links of its ranks. Nothing is estimated or fitted: parts
+// of routines take the given times, transfers those of rings on their ports (docs/guide/Emulate.md).
 #ifndef PPC_SIMULATION_PROGRAMREPLAY_H
 #define PPC_SIMULATION_PROGRAMREPLAY_H
 
@@ -8,15 +8,15 @@
 
 namespace mlir::ppc {
 
-/// Of a step, the mean of those that are replayed.
+/// Times of one rank in a step, the mean of the replayed steps.
 struct ReplayedRank {
   Seconds step;
-  Seconds exposed; // of it, while no routine computes
+  Seconds exposed; // communication of the step while no routine computes
 };
 
-/// By rank. Steps follow each other: each rank begins one when all of its actions of the one before have ended. All
-/// ranks begin the first together. Errors: actions that wait for each other in a circle; members of a group that do not
-/// make the same number of calls.
+/// Returns times by rank. Steps follow each other: each rank starts one when all its actions of the previous step have
+/// completed. All ranks start the first step together. Errors: actions that wait for each other in a cycle; members of
+/// a group with different numbers of calls.
 llvm::Expected<std::vector<ReplayedRank>> replayProgram(const StepProgram &program, const EmulatedMachine &machine,
                                                         int64_t steps);
 

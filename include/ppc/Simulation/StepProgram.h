@@ -1,5 +1,6 @@
-// A step of a compiled program as plain data: what each pipeline device issues on its streams, and what its routines
-// communicate between which pieces of computation. Read from `ppcrt.program`, replayed by ProgramReplay.h.
+// A step of a compiled program as plain data: the actions that each pipeline rank issues on its streams, and the
+// communication of its routines between their segments of computation. Read from `ppcrt.program`, replayed by
+// ProgramReplay.h.
 #ifndef PPC_SIMULATION_STEPPROGRAM_H
 #define PPC_SIMULATION_STEPPROGRAM_H
 
@@ -12,36 +13,36 @@
 
 namespace mlir::ppc {
 
-/// What the members of a group do together.
+/// Kind of a collective of a group.
 enum class GroupCallKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute };
 
-/// One call of a group. `block` is what one member has of it: all of the buffer of an all-reduce or a permute, what
-/// goes in to a gather, what comes out of a reduce-scatter, what goes to one member in an all-to-all.
+/// One collective of a group. `block` is the bytes of one member: the buffer of an all-reduce or a permute, the input
+/// of a gather, the output of a reduce-scatter, the part for one member of an all-to-all.
 struct GroupCall {
   GroupCallKind kind = GroupCallKind::AllReduce;
-  int32_t group = 0; // of StepProgram::groups
+  int32_t group = 0; // index into StepProgram::groups
   Bytes block;
 };
 
-/// What ends a piece of a routine: a call of the runtime.
+/// A call of the runtime, which ends a segment of a routine.
 struct PieceEnd {
   enum class Kind : uint8_t {
     Call,  // communicates and waits for the end
     Start, // begins to communicate
-    Wait,  // for the end of what the piece `number` of the same routine started
-    Reach, // gives the early token `number`
+    Wait,  // waits for the end of the call that segment `number` of the same routine started
+    Reach, // signals completion event `number` inside the routine
   };
   Kind kind = Kind::Call;
-  GroupCall call;     // of Call and Start
-  int32_t number = 0; // of Wait and Reach
+  GroupCall call;     // for Call and Start
+  int32_t number = 0; // for Wait and Reach
 };
 
 struct StepRoutine {
   std::string entry;          // the function
-  std::vector<PieceEnd> ends; // in order; one more piece is behind the last
+  std::vector<PieceEnd> ends; // in order; one more segment follows the last one
 };
 
-/// The end of an action of the same device, or an early token of it.
+/// Reference to the end of an action of the same device, or to a completion event inside its routine.
 struct StepToken {
   int32_t action = 0;
   int32_t early = -1; // -1: the end
@@ -51,10 +52,10 @@ struct StepAction {
   enum class Kind : uint8_t { Load, Run, Send, Receive, Collective };
   Kind kind = Kind::Load;
   int32_t stream = 0;
-  int32_t number = 0;      // of the routine that is run, or of the message
-  int64_t microBatch = -1; // of a message
+  int32_t number = 0;      // number of the routine that runs, or of the transfer
+  int64_t microBatch = -1; // micro-batch of a transfer
   std::vector<StepToken> after;
-  std::vector<GroupCall> calls; // of a Collective: they begin together
+  std::vector<GroupCall> calls; // calls of a Collective: they start together
 };
 
 struct StepDevice {
@@ -71,7 +72,7 @@ struct StepMessage {
 
 /// Ranks that differ in these axes only; where stages are given, those of these alone.
 struct StepGroup {
-  std::vector<int32_t> axes; // of StepProgram::axes, in the order of the group
+  std::vector<int32_t> axes; // indices into StepProgram::axes, in the order of the group
   std::vector<int64_t> stages;
 };
 

@@ -1,6 +1,6 @@
-// Replays one training step event by event: every device of the pipeline axis (one rank stands for its replicas) with
-// streams of compute, collectives, messages and copies that slow each other down and share links, and its memory over
-// time. What StepEstimator says in closed formulas comes out of what waits for what here. Model and limits:
+// Replays one training step event by event: every pipeline rank (one rank stands for its replicas) with streams of
+// compute, collectives, sends and copies that slow each other down and share links, and its memory over time.
+// StepEstimator uses closed formulas where the replay follows dependences. Model and limits:
 // docs/internals/Simulation.md.
 #ifndef PPC_SIMULATION_STEPSIMULATION_H
 #define PPC_SIMULATION_STEPSIMULATION_H
@@ -27,7 +27,7 @@ llvm::StringRef toString(SimulatedStream stream);
 enum class SimulatedKind : uint8_t {
   Forward,
   Backward,
-  WeightGradient, // of `micro batch` on `stage`; on LayerCollectives: what compute waits for in it
+  WeightGradient, // one of `micro batch` on `stage`; in LayerCollectives: those that compute waits for
   ParameterGather,
   GradientReduction,
   Optimizer,
@@ -40,16 +40,16 @@ llvm::StringRef toString(SimulatedKind kind);
 struct SimulatedEvent {
   SimulatedStream stream = SimulatedStream::Compute;
   SimulatedKind kind = SimulatedKind::Forward;
-  bool backward = false; // of collectives, messages and copies: in the backward pass
-  int32_t device = 0;    // of the pipeline axis
+  bool backward = false; // for collectives, sends and copies: in the backward pass
+  int32_t device = 0;    // pipeline rank
   int32_t stage = -1;    // virtual; -1: of the whole device
   int32_t microBatch = -1, slice = 0;
-  int32_t layer = -1; // of the chunk's layers; -1: all of them
+  int32_t layer = -1; // layer of the chunk; -1: all of them
   const LayerOp *op =
-      nullptr;         // one op of the layer; null: all of them, or (`isWait`) what the layer takes beyond its ops
+      nullptr;         // one op of the layer; null: all of them, or (`isWait`) time of the layer besides its ops
   bool isWait = false; // launches that kernels wait for, copies of shards
   bool again = false;  // recomputed
-  Seconds beside;      // of a collective: how much earlier it began, beside compute
+  Seconds beside;      // time of a collective that it overlapped with compute before
   Seconds start, end;
 };
 
@@ -61,7 +61,7 @@ struct MemoryPoint {
 
 struct SimulatedDevice {
   std::array<Seconds, simulatedStreamCount> busy;
-  /// Of `busy`, while no compute runs on the device.
+  /// part of `busy` during which no compute runs on the device
   std::array<Seconds, simulatedStreamCount> exposed;
   Seconds idle; // nothing runs at all
   Bytes peak;
@@ -70,10 +70,10 @@ struct SimulatedDevice {
 };
 
 struct SimulatedStep {
-  Seconds stepTime; // from the start of the update to the end of all gradients: what a step takes after another
+  Seconds stepTime; // from the start of the update to the end of all gradients: period of consecutive steps
   std::vector<SimulatedDevice> devices;
-  /// Of all devices by start. The update and what follows it are at the end of the step, when it is drawn: the step
-  /// begins with the first forward.
+  /// Events of all devices by start. The update and events after it are at the end of the step, as in timelines: the
+  /// step begins with the first forward.
   std::vector<SimulatedEvent> events;
   int64_t tasks = 0;    // replayed
   bool stopped = false; // it takes longer than StepSimulationOptions::latest; nothing else is known then
@@ -97,7 +97,7 @@ struct StepSimulationOptions {
 /// Errors: tasks that wait for each other in a circle (a schedule that does not verify); as simulateTasks.
 llvm::Expected<SimulatedStep> simulateWork(const StepWork &work, const StepSimulationOptions &options = {});
 
-/// The step of a layout that the estimator has priced. Errors: as above.
+/// Overload for a layout that the estimator has evaluated. Errors: as above.
 llvm::Expected<SimulatedStep> simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                            const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
                                            const StepCost &cost, const StepSimulationOptions &options = {});

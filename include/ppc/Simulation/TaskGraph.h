@@ -1,9 +1,9 @@
-// Tasks that wait for each other and share what they run on: the simulator's view of a program. Plain data.
+// Tasks that wait for each other and share resources: the simulator's view of a program. Plain data.
 //
-// A task has *work*, the seconds it takes with nothing beside it, and runs at a rate of at most 1. Compute on a device
-// loses `communicationShare` of its rate while any communication runs there, communication `communicationSlowdown` of
-// its rate while any compute does. Resources (links) have a capacity; a task at rate r takes r x amount of each that it
-// uses, and where tasks ask for more than there is, they share it max-min fairly.
+// A task has *work*, the seconds that it takes alone, and runs at a rate of at most 1. Compute on a device loses
+// `communicationShare` of its rate while any communication runs there, communication `communicationSlowdown` of its
+// rate while any compute does. Resources (links) have a capacity; a task at rate r takes r x amount of each resource
+// that it uses, and tasks that ask for more than the capacity share it max-min fairly.
 #ifndef PPC_SIMULATION_TASKGRAPH_H
 #define PPC_SIMULATION_TASKGRAPH_H
 
@@ -15,7 +15,7 @@
 
 namespace mlir::ppc {
 
-/// What a task occupies of the device that it runs on.
+/// Resource of a device that a task occupies.
 enum class TaskKind : uint8_t {
   Compute,       // multiprocessors
   Communication, // some of the multiprocessors: kernels of collectives and messages
@@ -24,19 +24,19 @@ enum class TaskKind : uint8_t {
 
 struct ResourceUse {
   int32_t resource = 0;
-  double amount = 0; // of the capacity, at rate 1
+  double amount = 0; // share of the capacity at rate 1
 };
 
 struct TaskGraph {
   struct Task {
     Seconds work;
-    int32_t device = 0; // whose compute it runs beside
+    int32_t device = 0; // device whose compute it overlaps with
     int32_t firstUse = 0, useCount = 0;
     TaskKind kind = TaskKind::Compute;
   };
 
   double communicationShare = 0, communicationSlowdown = 0;
-  std::vector<double> capacities; // of resources
+  std::vector<double> capacities; // by resource
   std::vector<Task> tasks;
   std::vector<ResourceUse> uses;
   std::vector<std::pair<int32_t, int32_t>> dependences; // before, after

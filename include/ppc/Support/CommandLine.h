@@ -1,4 +1,4 @@
-// The command line of a program: what is wrong with it is said in one line that begins with "error:".
+// The command line of a program: each error is one line that begins with "error:".
 #ifndef PPC_SUPPORT_COMMANDLINE_H
 #define PPC_SUPPORT_COMMANDLINE_H
 

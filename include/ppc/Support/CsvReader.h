@@ -13,7 +13,7 @@ namespace mlir::ppc {
 struct CsvTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows; // each as long as the header
-  std::vector<int64_t> lines;                 // of the file, where each row begins
+  std::vector<int64_t> lines;                 // line of the file at which each row begins
 };
 
 /// Cells may be quoted; "" inside quotes is a quote. Blank lines are skipped, CRLF is a line end. `name` is what

@@ -17,7 +17,7 @@ public:
   Heartbeat(const Heartbeat &) = delete;
   Heartbeat &operator=(const Heartbeat &) = delete;
 
-  /// What the program does from now on. Nothing where no Heartbeat lives.
+  /// Sets the activity of the program from now on. Does nothing if no Heartbeat exists.
   static void doing(llvm::StringRef what);
   /// How far that is; told with it. Counts as a word where `shown`: a progress bar shows it.
   static void progress(llvm::StringRef text, bool shown);

@@ -1,5 +1,5 @@
-// Reading the files that a user names. There is no other place for it (tools/dev/check-files.py), so that no file makes
-// a tool hang or take all memory, and no output can destroy what has been read.
+// Reading of files that a user names. Tools read files through this header only (tools/dev/check-files.py), so that no
+// file makes a tool hang or take all memory, and no output can destroy what has been read.
 #ifndef PPC_SUPPORT_INPUTFILE_H
 #define PPC_SUPPORT_INPUTFILE_H
 
@@ -12,13 +12,13 @@
 
 namespace mlir::ppc {
 
-/// The whole content of a file, null-terminated. Pipes and devices are read to their end; while the writer of a pipe
-/// writes nothing, a note on standard error says so. Errors, without the path: what the system says ("No such file or
-/// directory", "Is a directory"); more than `limit` bytes (ppc/Support/Limits.h); a pipe that nothing writes for 3
-/// seconds, or that has been read before.
+/// Returns the content of a file, null-terminated. Pipes and devices are read to their end; while the writer of a pipe
+/// writes nothing, a note on standard error reports that. Errors, without the path: the system's message ("No such file
+/// or directory", "Is a directory"); more than `limit` bytes (ppc/Support/Limits.h); a pipe without data for 3 seconds,
+/// or one that has been read before.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readInputFile(llvm::StringRef path, int64_t limit);
 
-/// The same for what standard input still holds.
+/// Reads the rest of standard input.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readStandardInput(int64_t limit);
 
 /// Whether this process has read the file through `readInputFile`.

@@ -1,7 +1,6 @@
-// Reads the objects of a JSON file and says exactly what is wrong with it: every message names the file and the key
-// path. The first error sticks: after it the readers return fall-back values, so a client reads a whole table of keys
-// and asks for the error once. Keys that nobody read are known, so that a client can refuse what it does not
-// understand.
+// Reader of the objects of a JSON file with exact errors: every message names the file and the key path. The first
+// error sticks: after it the readers return fall-back values, so a client reads a whole table of keys and asks for the
+// error once. The reader records unread keys, so that a client can refuse keys that it does not understand.
 #ifndef PPC_SUPPORT_JSONREADER_H
 #define PPC_SUPPORT_JSONREADER_H
 
@@ -31,16 +30,16 @@ public:
   /// The top-level object of a file. Errors: unreadable; not JSON (`config.json:3:15: expected , or ]`); not an object;
   /// what checkJsonText refuses.
   static llvm::Expected<JsonReader> fromFile(llvm::StringRef path);
-  /// The same for text in memory; `name` is what messages call it.
+  /// Overload for text in memory; `name` is the file name in messages.
   static llvm::Expected<JsonReader> fromText(llvm::StringRef name, llvm::StringRef text);
 
-  /// Whether the key is there with a value other than null. Does not count as reading it.
+  /// Returns whether the key exists with a value other than null. Does not count as reading it.
   bool has(llvm::StringRef key) const;
-  /// Whether the key is there, null or not, and nobody read it.
+  /// Returns whether the key exists, null or not, and was not read.
   bool isUnread(llvm::StringRef key) const;
-  /// Whether the key is there with one of these values; null is one. Does not count as reading it.
+  /// Returns whether the key exists with one of these values; null is one. Does not count as reading it.
   bool isOneOf(llvm::StringRef key, llvm::ArrayRef<llvm::json::Value> values) const;
-  /// The key of the document that this object is, with a point behind it; "" at the top.
+  /// Key of this object in the document, followed by a point; "" at the top.
   std::string prefix() const { return path.empty() ? "" : path + "."; }
   /// Keys of this object whose value is null, sorted. The readers below take null for absent; a client for which the
   /// two are not the same asks here.
@@ -62,19 +61,19 @@ public:
 
   /// Counts these keys as read, whatever they hold.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
-  /// Paths of the keys that nobody read, in this object and in the nested ones that were opened; sorted.
+  /// Paths of the keys that were not read, in this object and in the nested ones that were opened; sorted.
   std::vector<std::string> unreadKeys() const;
 
-  /// Paths of the keys that were asked for by a reader above, whether they are there or not, each with the fall-back
-  /// that was last given for it; without one, null. Ignored keys are not among them.
+  /// Paths of the keys that a reader above has asked for, whether they exist or not, each with the last fall-back given
+  /// for it; without one, null. Ignored keys are not included.
   std::map<std::string, llvm::json::Value> readKeys() const;
 
   /// Records `FILE: key "PATH": expected EXPECTED, found VALUE` unless an earlier error is recorded.
   void reject(llvm::StringRef key, const llvm::Twine &expected);
   /// Records `FILE: key "PATH": MESSAGE` unless an earlier error is recorded.
   void fail(llvm::StringRef key, const llvm::Twine &message);
-  /// Records `key "PATH": MESSAGE` beside all others: of keys that are wrong by themselves, so that one run names them
-  /// all.
+  /// Records `key "PATH": MESSAGE` in addition to all others: for keys that are wrong independently, so that one run
+  /// names them all.
   void refuse(llvm::StringRef key, const llvm::Twine &message);
   /// Refuses the value of a key with `expected EXPECTED, found VALUE`.
   void refuseValue(llvm::StringRef key, const llvm::Twine &expected);

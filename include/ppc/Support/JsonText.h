@@ -1,4 +1,4 @@
-// What must hold of JSON text before a parser that calls itself for each level reads it.
+// Checks of JSON text before a recursive parser reads it.
 #ifndef PPC_SUPPORT_JSONTEXT_H
 #define PPC_SUPPORT_JSONTEXT_H
 

@@ -22,24 +22,24 @@ constexpr int64_t layers = 4096;                     // transformer layers
 constexpr int64_t modelSize = int64_t(1) << 31;      // any other size in a config.json
 constexpr int64_t parameters = int64_t(1) << 60;     // elements of all parameters
 constexpr int64_t tensorElements = int64_t(1) << 46; // elements of one tensor
-constexpr int64_t dimensions = 64;                   // of one tensor
+constexpr int64_t dimensions = 64;                   // dimensions of one tensor
 
 // Steps and machines.
 constexpr int64_t sequenceLength = int64_t(1) << 26; // tokens
 constexpr int64_t globalBatch = int64_t(1) << 24;    // sequences
-constexpr int64_t devices = int64_t(1) << 20;        // of a cluster, and any degree of parallelism
+constexpr int64_t devices = int64_t(1) << 20;        // devices of a cluster, and any degree of parallelism
 constexpr int64_t ranks = 4096;                      // processes of one host
 constexpr int64_t benchRanks = 1024;                 // that ppc-bench measures at the same time
-constexpr int64_t benchSeconds = 10'000;             // of each measurement
-constexpr int64_t benchTokens = int64_t(1) << 26;    // of the steps that ppc-bench compares
+constexpr int64_t benchSeconds = 10'000;             // duration of each measurement
+constexpr int64_t benchTokens = int64_t(1) << 26;    // tokens of the steps that ppc-bench compares
 constexpr int64_t listedPlans = 1000;                // plans that a search lists
-constexpr int64_t productPieces = 64;                // of a product beside its collective
+constexpr int64_t productPieces = 64;                // chunks of a matmul that overlaps with its collective
 constexpr int64_t memoryGiB = int64_t(1) << 20;      // memory of a device
 
 // Training.
 constexpr double capacityFactor = 1024;    // even shares that an expert takes
 constexpr double leastEpsilon = 1.2e-38;   // above 0 in 32 bits: of optimizers and clipping
-constexpr double learningRate = 3.4e38;    // of a trained program: within 32 bits
+constexpr double learningRate = 3.4e38;    // for a trained program: within 32 bits
 constexpr double optimizerConstant = 1e30; // weight decay and norms, within 32 bits
 constexpr int64_t checkSteps = 1'000'000;  // training steps that a compilation is checked by
 
@@ -50,7 +50,7 @@ constexpr int64_t silentSeconds = 6; // until a tool that still works says what 
 constexpr double budget = 1e30; // tokens, or dollars per device-hour
 
 // Trained programs.
-constexpr int64_t threads = 1024;        // of each rank
+constexpr int64_t threads = 1024;        // threads of each rank
 constexpr int64_t steps = 1'000'000'000; // optimizer steps, and other counts of steps and batches
 
 } // namespace mlir::ppc::limits

@@ -1,5 +1,4 @@
-// What must hold of MLIR text before MLIR reads it: its parser, its printer and its walks call themselves for each
-// level.
+// Checks of MLIR text before MLIR reads it: its parser, its printer and its walks are recursive.
 #ifndef PPC_SUPPORT_MODULETEXT_H
 #define PPC_SUPPORT_MODULETEXT_H
 

@@ -1,4 +1,4 @@
-// The name that was meant where a person wrote one that is nearly right. Compiled programs include it: nothing of LLVM.
+// Suggestions for misspelled names. Compiled programs include this header, so it uses no part of LLVM.
 #ifndef PPC_SUPPORT_NEARESTNAME_H
 #define PPC_SUPPORT_NEARESTNAME_H
 
@@ -10,7 +10,7 @@
 
 namespace mlir::ppc {
 
-/// How many letters have to be replaced, inserted or removed to make `b` of `a`; upper and lower case are the same.
+/// Number of characters to replace, insert or remove to turn `a` into `b`; upper and lower case are the same.
 inline size_t editDistance(std::string_view a, std::string_view b) {
   auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; };
   std::vector<size_t> row(b.size() + 1);
@@ -26,10 +26,10 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// `; did you mean "dgx-h100"?` for the one of `names` that is nearest to `given`; empty where none is near. `names`
-/// holds what a std::string_view can be made of.
+/// Returns `; did you mean "dgx-h100"?` for the one of `names` that is nearest to `given`; empty if none is near.
+/// Elements of `names` convert to std::string_view.
 template <typename Names> std::string didYouMean(std::string_view given, const Names &names) {
-  // As many wrong letters as a slip leaves: other words are other wishes.
+  // Limit of wrong characters in a slip: names that differ more are different names.
   size_t least = std::max<size_t>(1, std::min<size_t>(given.size(), 12) / 4) + 1;
   std::string_view nearest;
   for (std::string_view name : names)

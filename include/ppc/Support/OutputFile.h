@@ -1,5 +1,5 @@
-// What a command writes. There is no other place in which tools open files for writing (tools/dev/check-files.py): no
-// output destroys what the same command reads, and what was there before stays until its successor is complete.
+// Writing of a command's outputs. Tools open files for writing through this header only (tools/dev/check-files.py): no
+// output destroys an input of the same command, and an old file stays until its successor is complete.
 #ifndef PPC_SUPPORT_OUTPUTFILE_H
 #define PPC_SUPPORT_OUTPUTFILE_H
 
@@ -25,11 +25,11 @@ void reserveStandardStreams();
 
 enum class OutputKind { Data, Executable };
 
-/// One output, which `CommandFiles` has found possible. A regular file is written beside its path, under a name that no
-/// file has, and then renamed: where that fails, is interrupted or finds no room, the old file stays. The new one has
-/// the mode of the old one, and its owner as far as that is allowed; other hard links keep the old content; a symbolic
-/// link stays one, and what it names is replaced. Standard output ("-", /dev/stdout, /dev/fd/N), pipes and character
-/// devices are written in place.
+/// One output, which `CommandFiles` has found possible. A regular file is written next to its path, under a name that
+/// no file has, and then renamed: if that fails, is interrupted or exceeds the space on disk, the old file stays. The
+/// new one has the mode of the old one, and its owner as far as that is allowed; other hard links keep the old content;
+/// a symbolic link stays one, and the file it names is replaced. Standard output ("-", /dev/stdout, /dev/fd/N), pipes
+/// and character devices are written in place.
 class OutputFile {
 public:
   OutputFile(OutputFile &&other);
@@ -55,8 +55,8 @@ private:
 
   std::string option, path; // as given
   OutputKind kind;
-  std::string target;  // behind symbolic links; empty where the path names a descriptor of this process
-  int descriptor = -1; // of what is written in place
+  std::string target;  // path after symbolic links; empty if the path names a descriptor of this process
+  int descriptor = -1; // descriptor of an output that is written in place
 };
 
 /// The files of one command, by the options that name them. All inputs are declared before the first output.
@@ -65,7 +65,8 @@ public:
   /// The running program is an input.
   CommandFiles();
 
-  /// `path` is read because of `option`; MODEL is an option, too. What is no file is passed over: names of presets.
+  /// Records that `path` is read because of `option`; MODEL is an option, too. Names that are not files are ignored:
+  /// presets.
   void reads(llvm::StringRef option, llvm::StringRef path);
   /// `path` is read though no option names it. `what`: "the runtime library".
   void needs(llvm::StringRef what, llvm::StringRef path);
@@ -73,7 +74,7 @@ public:
   /// To be called before long work begins. Refuses, by name of the option: an empty path, a folder, a special file, a
   /// path that cannot be written, a file that is (by device and inode) an input or another output.
   llvm::Expected<OutputFile> writes(llvm::StringRef option, llvm::StringRef path, OutputKind kind = OutputKind::Data);
-  /// The same for a file that something else will write, which may be in a folder that is not there yet.
+  /// Check for a file that another program will write, which may be in a folder that does not exist yet.
   llvm::Error checkOutput(llvm::StringRef option, llvm::StringRef path);
 
 private:
@@ -83,7 +84,7 @@ private:
   };
   struct Output {
     std::string option, target;
-    std::optional<llvm::sys::fs::UniqueID> file; // that is there
+    std::optional<llvm::sys::fs::UniqueID> file; // identity of an existing file
   };
   llvm::Error add(const OutputFile &output);
 

@@ -19,7 +19,7 @@ public:
   ScratchFolder(const ScratchFolder &) = delete;
   ScratchFolder &operator=(const ScratchFolder &) = delete;
 
-  /// What has failed, if the folder could not be made.
+  /// Error if the folder could not be made.
   std::error_code failure() const { return problem; }
   std::string file(llvm::StringRef name) const { return (path + "/" + name).str(); }
   llvm::StringRef name() const { return path; }

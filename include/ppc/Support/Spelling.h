@@ -12,10 +12,10 @@
 
 namespace mlir::ppc {
 
-/// A whole number of decimal digits, with a minus before it or not; nothing for what readers take differently: leading
-/// zeros (octal for some), a plus, a point.
+/// Parses an integer of decimal digits, with or without a minus; std::nullopt for spellings that readers interpret
+/// differently: leading zeros (octal for some), a plus, a point.
 std::optional<int64_t> parseWhole(llvm::StringRef text);
-/// Whether a number begins with a zero that is no digit of it: "010", "-007.5".
+/// Returns whether a number begins with a redundant zero: "010", "-007.5".
 bool hasLeadingZero(llvm::StringRef number);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// Quantities of the cost model as distinct types: seconds cannot be added to bytes, and a division knows what it gives.
+// Quantities of the cost model as distinct types: seconds cannot be added to bytes, and a division has the right type.
 // All are doubles in the base unit (bytes, seconds, bytes/s, FLOP, FLOP/s): 2^53 bytes is more than any machine has.
 #ifndef PPC_SUPPORT_UNITS_H
 #define PPC_SUPPORT_UNITS_H
@@ -40,7 +40,7 @@ constexpr Seconds operator/(Flops flops, FlopsPerSecond rate) { return Seconds(f
 constexpr BytesPerSecond operator/(Bytes bytes, Seconds time) { return BytesPerSecond(bytes.value / time.value); }
 constexpr FlopsPerSecond operator/(Flops flops, Seconds time) { return FlopsPerSecond(flops.value / time.value); }
 
-/// For people, three significant digits: "1.5 GiB", "731 B".
+/// Human-readable, three significant digits: "1.5 GiB", "731 B".
 std::string toString(Bytes bytes);
 /// "12.3 ms", "4.56 us", "90 s".
 std::string toString(Seconds time);

@@ -1,8 +1,7 @@
-// Reads the mappings of a YAML file and says exactly what is wrong with it: `FILE:LINE:COLUMN: error: ...` with the
-// key, the value and what is possible. The first error sticks: after it the readers return fall-back values, so a
-// client reads a whole table of keys and asks for the error once. Where it is a missing key, those missed after it are
-// listed behind it. Parsing is LLVM's; anchors, tags and several
-// documents are refused.
+// Reader of the mappings of a YAML file with exact errors: `FILE:LINE:COLUMN: error: ...` with the key, the value and
+// what is possible. The first error sticks: after it the readers return fall-back values, so a client reads a whole
+// table of keys and asks for the error once. If it is a missing key, later missing keys are appended to it. LLVM parses
+// the text; anchors, tags and several documents are refused.
 #ifndef PPC_SUPPORT_YAMLREADER_H
 #define PPC_SUPPORT_YAMLREADER_H
 
@@ -32,17 +31,17 @@ public:
   /// The top-level mapping of a file. Errors: unreadable, longer than limits::yamlBytes, not YAML, not a
   /// mapping, a key twice, nested deeper than limits::nesting.
   static llvm::Expected<YamlReader> fromFile(llvm::StringRef path);
-  /// The same for text in memory; `name` is what messages call it.
+  /// Overload for text in memory; `name` is the file name in messages.
   static llvm::Expected<YamlReader> fromText(llvm::StringRef name, llvm::StringRef text);
 
-  /// Whether the key is there with a value other than null. Does not count as reading it.
+  /// Returns whether the key exists with a value other than null. Does not count as reading it.
   bool has(llvm::StringRef key) const;
   /// The keys in the order of the file; for mappings whose keys are names. Does not count as reading them.
   std::vector<std::string> keys() const;
 
   /// Each reads one key. A key that is absent or null gives the fall-back; without one that is an error.
   int64_t integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback = std::nullopt);
-  /// The same of at most `maximum`.
+  /// Overload with an upper bound `maximum`.
   int64_t integerWithin(llvm::StringRef key, int64_t minimum, int64_t maximum,
                         std::optional<int64_t> fallback = std::nullopt);
   /// A number within [minimum, maximum].
@@ -71,7 +70,7 @@ public:
   /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it
   /// has no such key.
   void fail(llvm::StringRef key, const llvm::Twine &message);
-  /// Records that the key is needed and not there, behind other missing keys; those of another mapping with its place.
+  /// Records that the required key is missing, after other missing keys; those of another mapping with their position.
   void missing(llvm::StringRef key, const llvm::Twine &expected);
   /// Whether nothing worse than missing keys is recorded: a client may go on, to have all of them listed.
   bool lacksAtMost() const;

@@ -21,17 +21,18 @@ enum class ProjectionLayout {
   FusedByHead, // one weight [heads, 3, head_dim, hidden] (GPT-NeoX, BLOOM)
 };
 
-/// What the reference calls the parts of a model; the layer's number replaces `*`.
+/// Names of the parts of a model in the reference; the layer's number replaces `*`.
 struct ParameterNames {
   StringRef embedding, positions, embeddingNorm, layer, attentionNorm, ffnNorm, attention, qkv, output, lastNorm, head;
   StringRef ffn = "mlp", up, down;
   ProjectionLayout layout = ProjectionLayout::Separate;
   bool transposed = false; // weights are [in, out] (GPT-2)
-  // Of the files of weights: one tensor of queries, keys and values, and one of gates and what they open (Phi-3).
+  // Fused tensors in files of weights: queries, keys and values in one, and gates with the projections they gate
+  // (Phi-3).
   StringRef storedQkv, storedGateUp;
-  // What the block with experts is called there when not `ffn`, and an expert's projections.
+  // Name of the block with experts in the reference if not `ffn`, and names of an expert's projections.
   StringRef storedExperts, expertGate = "gate_proj", expertUp = "up_proj", expertDown = "down_proj";
-  // Patterns of tensors that files may hold and nobody reads: masks and frequencies that older versions saved.
+  // Patterns of tensors that files may have and that are not read: masks and frequencies that older versions saved.
   SmallVector<StringRef> ignoredTensors = {"*.rotary_emb.inv_freq"};
 };
 const ParameterNames &parameterNames(StringRef family);
@@ -98,7 +99,7 @@ private:
   /// each begins `step` elements after the one before.
   Attribute weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> shape, int64_t offset = 0, int64_t count = 0,
                        int64_t step = 0);
-  /// Of a tensor of `rows` rows of hidden values that holds several parameters: those from row `first` on.
+  /// Declares that a tensor of `rows` rows of hidden values stores several parameters, this one from row `first` on.
   void storedInRows(const std::string &parameter, const llvm::Twine &tensor, int64_t rows, int64_t first,
                     int64_t count);
   /// One more way in which files store a parameter; the first is how they are written.
@@ -106,7 +107,7 @@ private:
   void storeExperts(const std::string &name);
   /// Keys of the configuration that decide what the weights compute, with their defaults as JSON.
   DictionaryAttr configKeys();
-  /// What `ppc.weights` of the module says.
+  /// Value of `ppc.weights` of the module.
   DictionaryAttr weightMap();
 
   //===---- Ops ----===//

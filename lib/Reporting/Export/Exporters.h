@@ -1,4 +1,4 @@
-// One function per target. Each returns the body of its file and notes what the body cannot say.
+// One function per target. Each returns the content of its file and notes facts that it cannot express.
 #ifndef PPC_LIB_REPORTING_EXPORT_EXPORTERS_H
 #define PPC_LIB_REPORTING_EXPORT_EXPORTERS_H
 
@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// What stands above the body of one file.
+/// Comments above the content of one file.
 class ExportNotes {
 public:
   explicit ExportNotes(ExportTarget target) : target(target) {}
@@ -29,17 +29,17 @@ llvm::Expected<std::string> nanotronYaml(const ExportInput &input, ExportNotes &
 /// JSON has no comments: they are its last key.
 llvm::Expected<std::string> deepSpeedJson(const ExportInput &input, ExportNotes &notes);
 
-/// What Megatron-LM cannot say of a model, whatever the file; success: nothing.
+/// Returns an error for a model that Megatron-LM cannot run, whatever the file.
 llvm::Error checkMegatronModel(const ModelShape &model, const ExportNotes &notes);
-/// Of targets whose files lay no stages on groups of devices.
+/// Note for targets whose files do not place stages on groups of devices.
 void noteGroups(const ParallelLayout &layout, ExportNotes &notes);
-/// Of targets whose files do not name the kernel of attention; `instead`: what decides it there.
+/// Note for targets whose files do not name the kernel of attention; `instead`: what selects it there.
 void noteAttention(const ParallelLayout &layout, llvm::StringRef instead, ExportNotes &notes);
-/// Of targets whose training script enables recomputation.
+/// Note for targets whose training script enables recomputation.
 void noteScriptedRecompute(const ParallelLayout &layout, ExportNotes &notes);
-/// Of targets whose training script loads the model.
+/// Note for targets whose training script loads the model.
 void noteLoadedModel(const ModelShape &model, ExportNotes &notes);
-/// Where products are in f32 or tf32.
+/// Note for matmuls in f32 or tf32.
 void noteWideProducts(const ParallelLayout &layout, ExportNotes &notes);
 /// "Et*8|t*8|...|t*7L" of layers per virtual stage: E the embedding, t a layer, m a prediction layer, L the loss.
 std::string megatronPipelineLayout(llvm::ArrayRef<int64_t> counts, int64_t predictionLayers);
@@ -52,7 +52,7 @@ struct DataDegrees {
 DataDegrees dataDegrees(const ParallelLayout &layout);
 /// PyTorch's name of a pipeline schedule.
 llvm::StringRef torchSchedule(llvm::StringRef schedule);
-/// [["tok_embeddings", "layers.0"], ...] with `last` behind the last layer, as TOML, JSON and Python spell it.
+/// [["tok_embeddings", "layers.0"], ...] with `last` after the last layer, as TOML, JSON and Python write it.
 std::string torchStages(llvm::ArrayRef<int64_t> counts, llvm::ArrayRef<llvm::StringRef> last);
 /// A model of torchtitan's: `module` "llama3", `flavor` "8B", `base` a function of its config_registry; null: it has
 /// none of these sizes.

@@ -14,7 +14,7 @@
 // CHECK-NEXT: 1,12,3
 // MISSING: has no "durations": give the file that --save-durations wrote
 // LINKS: say with emulation=FILE on which links
-// PIECES: the program's routine has another number of chunks at {{.*}}.devices[0].bodies[0].pieces_s
+// PIECES: the program's routine has another number of segments at {{.*}}.devices[0].bodies[0].pieces_s
 
 ppcrt.group @dp axes ["dp"]
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {

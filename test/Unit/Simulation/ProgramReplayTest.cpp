@@ -201,7 +201,7 @@ TEST_F(EmulatedMachineTest, ErrorsAreNamed) {
   EXPECT_EQ(refusal(file(link, durations("[1, 2]"))), "");
   EXPECT_EQ(refusal(file(link, "")), "FILE: has no \"durations\": give the file that --save-durations wrote");
   EXPECT_EQ(refusal(file(link, durations("[1]"))),
-            "the program's routine has another number of chunks at FILE.durations.devices[0].bodies[0].pieces_s");
+            "the program's routine has another number of segments at FILE.durations.devices[0].bodies[0].pieces_s");
   EXPECT_EQ(refusal(file(link, durations("[1, -2]"))),
             "expected seconds at FILE.durations.devices[0].bodies[0].pieces_s[1]");
   EXPECT_EQ(refusal(file(R"({"name": "a", "axes": ["pp"], "bytes_per_s": 10})", durations("[1, 2]"))),
