@@ -11,7 +11,7 @@ namespace mlir::ppc {
 /// (-1: none), and what must be there before it begins.
 struct CodedAction {
   enum What : int64_t { Load, Run, Send, Receive, Collective, Copy };
-  /// /// Completion of the action `distance` before it in the list, or an early token of it.
+  /// /// Completion of the action `distance` before it in the list, or of entry `token` of its `early`.
   struct Dependence {
     int64_t distance;
     std::optional<int64_t> token;
@@ -56,8 +56,8 @@ struct DeviceCode {
 FailureOr<DeviceCode> encodeActions(ppcrt::ProgramOp program, ppcrt::DeviceOp device);
 
 /// /// Writes an array's items: `[what, stream, number, micro-batch, after...]`, where `after` has a distance for the
-/// completion of an action, and `[distance, token]` for an early token of it; and for `count` repetitions of the same
-/// items, each for micro-batches that are `step` later, `{"repeat": count, "step": step, "actions": [...]}`
+/// completion of an action, and `[distance, token]` for an entry of its `early`; and for `count` repetitions of the
+/// same items, each for micro-batches that are `step` later, `{"repeat": count, "step": step, "actions": [...]}`
 /// (docs/internals/Runtime.md).
 void writeActionCode(const ActionCode &actions, llvm::json::OStream &out);
 

@@ -68,7 +68,7 @@ public:
 
   /// `factor` times a term.
   TermId scaled(TermId id, double factor);
-  /// /// The term and the factor whose product is `id`; the first addend of the term has factor 1.
+  /// /// The term and the factor that `id` multiplies it by; the first addend of the term has factor 1.
   std::pair<TermId, double> primitive(TermId id);
 
   /// The results of every op with this key; they differ in their shapes.

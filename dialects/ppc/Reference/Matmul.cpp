@@ -14,7 +14,7 @@ struct Strides {
 };
 } // namespace
 
-// // Accumulates a sum of `terms` products into each of `columns` contiguous elements of `to`. The terms of an element
+// // Accumulates `terms` multiplications into each of `columns` contiguous elements of `to`. The terms of an element
 // are added in their order whichever loop is the inner one: the loop over the elements if one factor is the same for
 // all of them and the other's are contiguous, which compilers vectorize; else the loop over the terms, four sums at a
 // time.

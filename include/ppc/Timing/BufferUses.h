@@ -14,7 +14,7 @@ struct BufferUse {
       microBatch; ///< ///< micro-batch of the value; none if the buffer has no slots or the action gives none
   bool isRead, isWrite;
   std::optional<uint32_t> early =
-      std::nullopt; ///< ///< for a run: the number of the early token with which the use ends, if given
+      std::nullopt; ///< ///< for a run: the entry of `early` with which the use ends, if any
 };
 
 /// The buffers of a program, numbered, and what each action does with them: ActionOpInterface::getAccesses, asked once

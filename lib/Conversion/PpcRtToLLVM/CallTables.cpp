@@ -115,7 +115,7 @@ LogicalResult CallTables::extract(ModuleOp module) {
   return success();
 }
 
-/// /// A callee that completes an early token.
+/// /// A callee that completes an entry of `early`.
 static LLVM::LLVMFuncOp makeReach(ImplicitLocOpBuilder &b, ModuleOp module, StringAttr name, int64_t entry) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), none = LLVM::LLVMVoidType::get(b.getContext());
   b.setInsertionPointToStart(module.getBody());

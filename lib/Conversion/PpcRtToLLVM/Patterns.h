@@ -50,7 +50,7 @@ private:
   };
   SmallVector<Table> tables;
   llvm::SetVector<StringAttr> bodies;
-  DenseMap<StringAttr, int64_t> reaches; ///< ///< callees that complete an early token, with its number
+  DenseMap<StringAttr, int64_t> reaches; ///< ///< callees that complete an entry of `early`, with its number
   int64_t mostOperands = 0;
 };
 

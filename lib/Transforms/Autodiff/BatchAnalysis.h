@@ -23,7 +23,7 @@ public:
 
   /// Fails, with an error on the op or input at fault, where micro-batches would compute something else than the batch.
   LogicalResult run();
-  /// /// Gives the ops of the body slices of invariant values, and removes unused ops.
+  /// /// Gives the ops of a micro-batch slices of invariant values, and removes unused ops.
   void makeParts();
 
   /// The type of `value` in a micro-batch.

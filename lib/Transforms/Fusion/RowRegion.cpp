@@ -36,7 +36,8 @@ std::optional<Combination> combinationOf(linalg::LinalgOp op) {
 
 static int64_t product(ArrayRef<int64_t> sizes) { return ShapedType::getNumElements(sizes); }
 
-/// /// Whether the op only computes on its elements, which are whole bytes, of buffers with known offsets.
+/// /// Whether the op only computes on its elements, whose widths are multiples of a byte, of buffers with known
+/// offsets.
 static bool isPlain(linalg::LinalgOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
@@ -276,7 +277,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
         isSame = true;
       }
       if (isSum && known.isStart && !known.isSummed && known.buffer == wholeBuffer(operand.get())) {
-        known.isSummed = true; // // its offsets are those of chunks
+        known.isSummed = true; // // its offsets are offsets of chunks
         continue;
       }
       if (isSum || isStart || known.isStart)

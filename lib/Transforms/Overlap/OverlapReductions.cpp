@@ -19,7 +19,7 @@ namespace {
 
 using namespace ppcrt;
 
-/// /// For each kind and group: routines of the CPU backend have 64 early tokens at most.
+/// /// For each kind and group: routines of the CPU backend have at most 64 entries of `early`.
 constexpr size_t kMostBuckets = 32;
 
 /// /// A reduction, and the time in the step when its operand is complete.

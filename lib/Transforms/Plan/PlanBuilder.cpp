@@ -317,8 +317,7 @@ LogicalResult PlanBuilder::checkTensorNames(PlanAttr plan) {
   return module.emitError() << "tp " << tp << " shards none of the parameters " << list(whole.getArrayRef())
                             << ": it shards dimensions that ppc.dims calls \"ffn\", \"kv_heads\", \"head_group\", "
                                "\"experts\" or \"vocab\", and theirs are called "
-                            << list(names.getArrayRef())
-                            << "; name them so, or say in a plan file over which axes they are cut";
+                            << list(names.getArrayRef()) << "; name them so, or give their sharding in a plan file";
 }
 
 } // namespace
@@ -341,7 +340,7 @@ LogicalResult checkSequence(ModuleOp module, PlanAttr plan) {
   if (parts > 1 && defaultSlices(schedule, plan.getPipelineDevices()) > 1)
     return module.emitError() << "compiled programs cannot run schedule " << schedule
                               << " with context parallelism (cp " << parts
-                              << "): both cut the sequence; leave one of the two out";
+                              << "): both shard the sequence; leave one of the two out";
   return success();
 }
 

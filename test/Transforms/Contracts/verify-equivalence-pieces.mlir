@@ -40,7 +40,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %r0 = ppc.all_reduce %p0 over ["tp"] <sum> : tensor<6x6xf32>
     %p1 = ppc.matmul "sf,hf->sh" %x1, %w : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
     %r1 = ppc.all_reduce %p1 over ["tp"] <sum> : tensor<6x6xf32>
-    // expected-error @below {{puts together what are no neighbouring pieces of one value}}
+    // expected-error @below {{concatenates values that are not neighbouring chunks of one value}}
     %r = ppc.concat %r1, %r0 dim 0 : tensor<6x6xf32>, tensor<6x6xf32> to tensor<12x6xf32>
     return %r : tensor<12x6xf32>
   }
@@ -63,7 +63,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %p0 = ppc.matmul "sf,hf->sh" %x0, %w : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
     %r0 = ppc.all_reduce %p0 over ["tp"] <sum> : tensor<6x6xf32>
     %p1 = ppc.matmul "sf,hf->sh" %x1, %w : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
-    // expected-error @below {{puts together what are no neighbouring pieces of one value}}
+    // expected-error @below {{concatenates values that are not neighbouring chunks of one value}}
     %r = ppc.concat %r0, %p1 dim 0 : tensor<6x6xf32>, tensor<6x6xf32> to tensor<12x6xf32>
     return %r : tensor<12x6xf32>
   }

@@ -14,7 +14,7 @@ def SliceSequencePass : Pass<"ppc-slice-sequence", "ModuleOp"> {
     Constants and parameters with a dimension along the sequence are sliced.
 
     Requires: a loss function without gradients; sequences that `count` divides; attention that is causal.
-    Guarantees: the same loss up to rounding; ops of slice i have `ppc.slice` i, and read nothing of later slices.
+    Guarantees: the same loss up to rounding; ops of slice i have `ppc.slice` i, and read no values of later slices.
 
     Example (test/Transforms/Autodiff/slice-sequence.mlir): of `ppc.attention %q, %k, %v causal` over 8 positions in 2 slices, slice 1
     has 4 queries and 8 keys.

@@ -25,7 +25,7 @@ struct Combination {
   float neutral() const;
 };
 
-/// /// The one reduction in f32 of a structured op with one result: sum, product, maximum or minimum.
+/// /// The one reduction in f32 of a structured op with one result: addition, multiplication, maximum or minimum.
 std::optional<Combination> combinationOf(linalg::LinalgOp op);
 
 /// Loops over `rows` rows of `length` elements. Sums of columns are over each of `chunks` equal blocks of rows, in

@@ -39,7 +39,7 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
       over tp. Heads are sharded by kv head if tp divides their number, else by query head within the group, else by both on two axes
       tp0 x tp1 with tp0 * tp1 = tp, else by kv head with padding.
     - `tp-rows` of the ranks of tp are an axis `rows` that shards hidden features instead: of parameters, and of all activations between
-      matmuls. `tp-depth` of the others are an axis `depth` that shards widths and heads with them, and the sequence between matmuls. Both
+      matmuls. `tp-depth` of the others are an axis `depth` that shards, with them, heads and widths, and the sequence between matmuls. Both
       must divide the dimensions that they shard; experts are sharded by their width over both.
     - `context` selects how attention handles a sharded sequence: `all-gather` gathers keys and values; `ulysses` uses all-to-alls from
       sequence to kv heads, or if these do not divide to query heads within each group.
@@ -47,9 +47,9 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
       width over tp.
     - `sp`: activations in the norm and dropout region are sharded along the sequence over the axes of tp. `zero` 1: the optimizer state
       and the update are sharded over dp and cp, or over as many of these ranks as `shard-group` gives; each shard group has a copy.
-    - `offload` `optimizer`: the optimizer state is in host memory between updates; `activations`: saved activations are
-      there between forward and backward; `parameters`: the parameters of a virtual stage
-      are there while others are computed; several are joined with +.
+    - `offload` `optimizer`: the optimizer state is in host memory between updates; `activations`: saved activations between
+      forward and backward; `parameters`: the parameters of a virtual stage while others are
+      computed; several are joined with +.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
     - Stages: `layers-per-stage` if given, else the partition with the fastest slowest stage by the FLOPs of the layers.
 

@@ -33,8 +33,8 @@ def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
     name.
 
     Minimizing the time of copies + multiplier x saved bytes of a layer is a minimum cut, for each multiplier: these
-    choices are the convex hull of all choices. Choices between them are found by branch and bound, up to a limit on the
-    number of cuts. The choices of the layers of a stage are combined exactly if few sums of them have to be followed,
+    choices are the convex hull of all choices. Choices between them are found by branch and bound, up to a limit on their
+    number. The choices of the layers of a stage are combined exactly if few sums of them have to be followed,
     else along the hulls, the step that frees most bytes per time first, which gives a bound as well
     (`ppc/Transforms/Recompute/RecomputeGraph.h`). Times are rooflines: bytes moved or FLOPs, whichever takes longer;
     collectives eight times their bytes.
