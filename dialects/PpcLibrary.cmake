@@ -42,7 +42,7 @@ function(ppc_compile_together target count)
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder ${folders})
-    # # As few groups as possible, of about equal sizes.
+    # As few groups as possible, of about equal sizes.
     list(LENGTH ${folder} length)
     math(EXPR groups "(${length} + ${count} - 1) / ${count}")
     set(index 0)
@@ -150,7 +150,7 @@ function(ppc_executable name)
   ppc_reuse_precompiled(${name} PpcPrecompiled)
 endfunction()
 
-# # A library that a program without MLIR opens on demand: lib/<name>.so, which exports only marked symbols.
+# A library that a program without MLIR opens on demand: lib/<name>.so, which exports only marked symbols.
 function(ppc_module name)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   add_library(${name} MODULE ${arg_UNPARSED_ARGUMENTS})

@@ -1,4 +1,4 @@
-// // The model dialect: the one header others include. IR/*.td defines the meaning of each op.
+// The model dialect: the one header others include. IR/*.td defines the meaning of each op.
 #ifndef PPC_DIALECTS_PPC_H
 #define PPC_DIALECTS_PPC_H
 
@@ -84,13 +84,13 @@ struct LayerRange {
 /// "3" or "1-8"; none for anything else.
 std::optional<LayerRange> parseLayerRange(StringRef text);
 
-/// /// ceil(extent / parts): the size of each block of a dimension sharded over `parts` devices.
+/// ceil(extent / parts): the size of each block of a dimension sharded over `parts` devices.
 inline int64_t blockSize(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
 
 /// The axis names of an array of strings.
 SmallVector<StringRef> axisNames(ArrayAttr axes);
 
-/// /// Number of ranks in a group over `axes`, by the `ppc.plan` of the module around `op`. Without a plan: the
+/// Number of ranks in a group over `axes`, by the `ppc.plan` of the module around `op`. Without a plan: the
 /// smallest number that splits `whole` elements into blocks of `block`.
 int64_t groupSize(Operation *op, ArrayAttr axes, int64_t whole, int64_t block);
 

@@ -1,4 +1,4 @@
-// // Bufferization of the dialect's ops: the destination is written in place, inputs are read.
+// Bufferization of the dialect's ops: the destination is written in place, inputs are read.
 #include "dialects/ppcrt/Epilogue.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -23,7 +23,7 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || readsDestination(cast<OpTy>(op));
   }
 
-  /// /// Matmuls and communication may work on a part of a buffer.
+  /// Matmuls and communication may work on a part of a buffer.
   static bool takesBuffer(MemRefType type) {
     constexpr bool isAttention = std::is_same_v<OpTy, AttentionOp> || std::is_same_v<OpTy, AttentionBackwardOp>;
     return isAttention ? type.getLayout().isIdentity() : memref::isStaticShapeAndContiguousRowMajor(type);

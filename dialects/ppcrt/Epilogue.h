@@ -1,4 +1,4 @@
-// // Matmuls with epilogues, apart from PpcRt.h: few files need them.
+// Matmuls with epilogues, apart from PpcRt.h: few files need them.
 #ifndef PPC_DIALECTS_EPILOGUE_H
 #define PPC_DIALECTS_EPILOGUE_H
 

@@ -137,7 +137,7 @@ FailureOr<DeviceCode> ActionEncoder::run() {
   return code;
 }
 
-/// /// `count` times the `length` actions from some index on, each time `step` micro-batches later.
+/// `count` times the `length` actions from some index on, each time `step` micro-batches later.
 struct Repetition {
   size_t length = 1, count = 1;
   int64_t step = 0;

@@ -11,7 +11,7 @@ namespace mlir::ppc {
 /// (-1: none), and what must be there before it begins.
 struct CodedAction {
   enum What : int64_t { Load, Run, Send, Receive, Collective, Copy };
-  /// /// Completion of the action `distance` before it in the list, or of entry `token` of its `early`.
+  /// Completion of the action `distance` before it in the list, or of entry `token` of its `early`.
   struct Dependence {
     int64_t distance;
     std::optional<int64_t> token;
@@ -33,7 +33,7 @@ struct DeviceCode {
   struct Message {
     int64_t to, from;
     StringAttr buffer;
-    int64_t tag; ///< ///< equal at both ends
+    int64_t tag; ///< equal at both ends
   };
   /// Communication of a group on buffers of the device; equal actions share one.
   struct Collective {
@@ -42,7 +42,7 @@ struct DeviceCode {
     FlatSymbolRefAttr group;
     ArrayAttr reads, writes;
   };
-  /// /// A copy from one buffer to another.
+  /// A copy from one buffer to another.
   struct Copy {
     StringAttr from, to;
   };
@@ -52,10 +52,10 @@ struct DeviceCode {
   ActionCode step, evaluate;
 };
 
-/// /// Fails at an action or buffer that the CPU backend does not support.
+/// Fails at an action or buffer that the CPU backend does not support.
 FailureOr<DeviceCode> encodeActions(ppcrt::ProgramOp program, ppcrt::DeviceOp device);
 
-/// /// Writes an array's items: `[what, stream, number, micro-batch, after...]`, where `after` has a distance for the
+/// Writes an array's items: `[what, stream, number, micro-batch, after...]`, where `after` has a distance for the
 /// completion of an action, and `[distance, token]` for an entry of its `early`; and for `count` repetitions of the
 /// same items, each for micro-batches that are `step` later, `{"repeat": count, "step": step, "actions": [...]}`
 /// (docs/internals/Runtime.md).

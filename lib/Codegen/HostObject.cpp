@@ -16,7 +16,7 @@ static llvm::GlobalVariable *addConstant(llvm::Module &module, llvm::Constant *v
   return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, linkage, value, name);
 }
 
-/// /// Builder of the symbol `ppc_program` (runtime/include/ppcrt.h).
+/// Builder of the symbol `ppc_program` (runtime/include/ppcrt.h).
 class ProgramSymbol {
 public:
   explicit ProgramSymbol(llvm::Module &module)

@@ -45,8 +45,8 @@ private:
   PlanAttr plan;
   DictionaryAttr model;
   ppcrt::ProgramOp program;
-  ArrayRef<DeviceCode> actions;        ///< ///< by device
-  DenseMap<Attribute, int64_t> places; ///< ///< numbers of distinct slot lists of the device that is being written
+  ArrayRef<DeviceCode> actions;        ///< by device
+  DenseMap<Attribute, int64_t> places; ///< numbers of distinct slot lists of the device that is being written
   json::OStream &out;
 };
 
@@ -127,7 +127,7 @@ void ManifestWriter::writeParameters() {
   });
 }
 
-/// /// Writes each list of slot indices once: many buffers have equal ones.
+/// Writes each list of slot indices once: many buffers have equal ones.
 void ManifestWriter::writePlaces(ppcrt::DeviceOp device) {
   places.clear();
   SmallVector<ArrayRef<int64_t>> lists;

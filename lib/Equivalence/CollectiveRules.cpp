@@ -1,10 +1,10 @@
-// // Effects of collectives on a relation, from the definitions in dialects/ppc/IR/Collective.td. A group over axes (a,
+// Effects of collectives on a relation, from the definitions in dialects/ppc/IR/Collective.td. A group over axes (a,
 // b) is the ranks that differ only in these axes, a the outer one.
 #include "Derivation.h"
 
 namespace mlir::ppc {
 
-/// /// Makes `x` complete over `group`; returns the error if it is not partial there.
+/// Makes `x` complete over `group`; returns the error if it is not partial there.
 std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner) {
   if (terms.isZero(x.term) && combiner != Combiner::LogSumExp) { // ln(e^0 + e^0) is not zero
     llvm::erase_if(x.pending, [&](auto &entry) {
@@ -30,7 +30,7 @@ std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Com
   return "";
 }
 
-/// /// Shards dimension `dim`, of `from` elements, over `group` in addition, into blocks of `size`.
+/// Shards dimension `dim`, of `from` elements, over `group` in addition, into blocks of `size`.
 std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t from, int64_t size) {
   for (StringAttr axis : group)
     if (x.uses(axis))

@@ -1,4 +1,4 @@
-// // Declarations of a program to the runtime apart from its computation: initial values of parameters, the logical
+// Declarations of a program to the runtime apart from its computation: initial values of parameters, the logical
 // tensors of buffers, the storage of weights in files, the shape of a step. The manifest is written from it, so files,
 // checkpoints and initial values are only as right as these are.
 #include "StepInterface.h"
@@ -11,7 +11,7 @@ using namespace ppcrt;
 
 namespace {
 
-/// /// The path of keys to the first difference of two dictionaries, and the values there; both attributes if one is
+/// The path of keys to the first difference of two dictionaries, and the values there; both attributes if one is
 /// not a dictionary.
 struct Difference {
   std::string place;
@@ -40,7 +40,7 @@ public:
   DeclarationCheck(ModuleOp logical, ModuleOp partitioned)
       : logical(logical), partitioned(partitioned), program(findProgram(partitioned)) {}
 
-  /// /// Reports all differences.
+  /// Reports all differences.
   LogicalResult run() {
     for (StringRef name : {"ppc.model", "ppc.weights"})
       compareAttribute(name);
@@ -103,7 +103,7 @@ private:
         for (auto part : way.getAsRange<DictionaryAttr>()) {
           auto count = part.getAs<IntegerAttr>("count");
           auto some =
-              part.getAs<IntegerAttr>("elements"); // // elements of this part, if the tensor holds several parameters
+              part.getAs<IntegerAttr>("elements"); // elements of this part, if the tensor holds several parameters
           elements +=
               (some ? some.getInt() : ShapedType::getNumElements(part.getAs<DenseI64ArrayAttr>("shape").asArrayRef())) *
               (count ? count.getInt() : 1);
@@ -152,7 +152,7 @@ private:
 
   ModuleOp logical, partitioned;
   ProgramOp program;
-  std::map<std::string, Declared> arguments, results; ///< ///< arguments and results of the logical step, by name
+  std::map<std::string, Declared> arguments, results; ///< arguments and results of the logical step, by name
   bool valid = true;
 };
 

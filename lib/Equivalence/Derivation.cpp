@@ -1,4 +1,4 @@
-// // The rule that serves most ops: the effect of each loop on shardings, padding and partial sums.
+// The rule that serves most ops: the effect of each loop on shardings, padding and partial sums.
 #include "Derivation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
@@ -18,7 +18,7 @@ std::string Derivation::labelOf(Operation *op) const {
   return label;
 }
 
-/// /// The attributes of an op that determine its result; the blocks that locate it are left out. `factor` is the
+/// The attributes of an op that determine its result; the blocks that locate it are left out. `factor` is the
 /// factor of the operands in which the op is linear: of each, or of all together.
 OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands, const OpLoops *loops, double &factor) {
   OpKey key;
@@ -82,7 +82,7 @@ std::optional<StringAttr> Derivation::unknownAxis(Operation *op) const {
   return std::nullopt;
 }
 
-/// /// A reshape that changes nothing on one rank, [1, 4] to [4, 1] with the 4 sharded 4 ways, is folded away there: an
+/// A reshape that changes nothing on one rank, [1, 4] to [4, 1] with the 4 sharded 4 ways, is folded away there: an
 /// operand may be meant as any reshape of it that has the same local type.
 Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   if (std::optional<StringAttr> axis = unknownAxis(op))
@@ -110,7 +110,7 @@ Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   return derived;
 }
 
-/// /// Value class of `factor` converted to a type: "infinite", "not a number", "0", "denormal"; "" if it is unchanged,
+/// Value class of `factor` converted to a type: "infinite", "not a number", "0", "denormal"; "" if it is unchanged,
 /// up to rounding.
 static StringRef fateOf(double factor, FloatType type) {
   APFloat value(factor);
@@ -166,7 +166,7 @@ Derived Derivation::deriveAsIs(Operation *op, ArrayRef<Relation> operands) {
       });
 }
 
-/// /// Checks that operands that have a loop agree on its sharding.
+/// Checks that operands that have a loop agree on its sharding.
 std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined) {
   for (auto [number, operand] : llvm::enumerate(operands)) {
     const Term &term = terms[operand.term];
@@ -206,7 +206,7 @@ std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, co
   return "";
 }
 
-/// /// Turns a value that each of k ranks has in full into a partial sum: 1/k of the sum over them.
+/// Turns a value that each of k ranks has in full into a partial sum: 1/k of the sum over them.
 bool Derivation::spread(Relation &x, ArrayRef<std::pair<StringAttr, Combiner>> pending) {
   for (auto [axis, combiner] : pending) {
     if (x.findPending(axis))
@@ -261,7 +261,7 @@ Derived Derivation::sumOf(SmallVector<Relation> parts) {
   return {{sum}, ""};
 }
 
-/// /// Partial sums pass through linear ops, and through no others.
+/// Partial sums pass through linear ops, and through no others.
 std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> operands, const OpLoops &loops,
                                     Joined &joined) {
   if (loops.jointly)
@@ -305,7 +305,7 @@ std::string Derivation::passPending(Operation *op, MutableArrayRef<Relation> ope
   return "";
 }
 
-/// /// Checks that no axis shards two loops, and that each loop may be sharded as it is. A loop known only from the
+/// Checks that no axis shards two loops, and that each loop may be sharded as it is. A loop known only from the
 /// block of the op is known from here on.
 std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
   if (loops.block && loops.indexed) {
@@ -318,7 +318,7 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
       loop->isInTerm = loop->isKnown = true;
       loop->extent = loops.block.getExtent();
       loop->axes = blockAxes;
-    } else if (!loop->isKnown) { // // any rank has any block of a constant, if its size fits
+    } else if (!loop->isKnown) { // any rank has any block of a constant, if its size fits
       if (axes.localSize(loops.block.getExtent(), blockAxes) != loop->local)
         return ("is declared to hold a block of " + Twine(loops.block.getExtent()) + " elements sharded over " +
                 describe(blockAxes) + ", but its operand has " + Twine(loop->local) + " there")
@@ -529,7 +529,7 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> given, con
     if (!last->failed())
       break;
   }
-  return last ? *last : Derived::fail(notComputed(op, operands)); // // the search for the nearest known key takes long
+  return last ? *last : Derived::fail(notComputed(op, operands)); // the search for the nearest known key takes long
 }
 
 } // namespace mlir::ppc

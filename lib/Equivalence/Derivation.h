@@ -1,4 +1,4 @@
-// // Derives the relations of an op's results from the relations of its operands.
+// Derives the relations of an op's results from the relations of its operands.
 #ifndef PPC_LIB_EQUIVALENCE_DERIVATION_H
 #define PPC_LIB_EQUIVALENCE_DERIVATION_H
 
@@ -21,28 +21,28 @@ public:
   /// `isLogical`: the program defines the terms; else its ops must compute what the logical program computes.
   Derivation(TermTable &terms, RankAxes axes, bool isLogical) : terms(terms), axes(axes), isLogical(isLogical) {}
 
-  /// /// `operands` are of one op, which is not an accumulate, terminator or all-reduce over "pp".
+  /// `operands` are of one op, which is not an accumulate, terminator or all-reduce over "pp".
   Derived derive(Operation *op, ArrayRef<Relation> operands);
 
-  /// /// The relation of `x`, in a buffer of type `from`, after communication of full buffers over `group`: every rank
+  /// The relation of `x`, in a buffer of type `from`, after communication of full buffers over `group`: every rank
   /// then has its block of type `to`. Blocks are split and concatenated along dimension 0, where they are contiguous.
   Derived reduced(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType to);
   Derived reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType from,
                         RankedTensorType to);
   Derived joined(Relation x, ArrayRef<StringAttr> group, RankedTensorType from, RankedTensorType to);
-  /// /// The relation of the sum of values of one local type.
+  /// The relation of the sum of values of one local type.
   Derived sumOf(SmallVector<Relation> parts);
 
   TermTable &terms;
   const RankAxes axes;
 
 private:
-  /// /// Facts about one loop of an op.
+  /// Facts about one loop of an op.
   struct Loop {
     char letter = 0;
     bool isInTerm = false; ///< some operand varies along it, or only results have it
     bool isKnown =
-        false; ///< ///< its sharding is known: from an operand that varies along it, or has padding, or from a block
+        false; ///< its sharding is known: from an operand that varies along it, or has padding, or from a block
     int64_t extent = kAnyExtent, local = 0;
     SmallVector<StringAttr, 2> axes;
     bool allZero = true, isFed = false; ///< all float operands that have it have zeros in its padding; there is one
@@ -59,9 +59,9 @@ private:
 
   Derived deriveFromLoops(Operation *op, ArrayRef<Relation> given, const OpLoops &loops);
   std::string joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
-  /// /// Makes operands that are shares partial sums if others are.
+  /// Makes operands that are shares partial sums if others are.
   std::string passPending(Operation *op, MutableArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
-  /// /// Makes `x`, complete over the axes of `pending` that it lacks, a partial sum over them; false if it is not a
+  /// Makes `x`, complete over the axes of `pending` that it lacks, a partial sum over them; false if it is not a
   /// share.
   bool spread(Relation &x, ArrayRef<std::pair<StringAttr, Combiner>> pending);
   std::string checkCuts(const OpLoops &loops, Joined &joined);
@@ -71,19 +71,19 @@ private:
   /// Per result: by how much it is more than what `key` says, which gets the sizes that matter.
   SmallVector<double> factorsOf(Operation *op, const OpLoops &loops, ArrayRef<Loop> joined, double factor, OpKey &key);
   SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
-  /// /// Whether the operands in which an op is linear, or that it maps to zero, are zero, and with them each result.
+  /// Whether the operands in which an op is linear, or that it maps to zero, are zero, and with them each result.
   bool isZeroOfZeros(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) const;
-  /// /// The term of an op that is linear, or known by algebra; std::nullopt for others.
+  /// The term of an op that is linear, or known by algebra; std::nullopt for others.
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 
   Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
-  /// /// Rules for chunks, into which only the partitioned program splits values (PieceRules.cpp).
+  /// Rules for chunks, into which only the partitioned program splits values (PieceRules.cpp).
   Derived piecesOf(SplitOp op, const Relation &x);
   Derived deriveOfPieces(Operation *op, ArrayRef<Relation> operands);
   Derived joinPieces(ConcatOp op, ArrayRef<Relation> operands);
   Derived communicatePieces(Operation *op, const Relation &x);
   Derived deriveWhole(Operation *op, ArrayRef<Relation> operands, ArrayRef<SmallVector<Piece, 1>> resultPieces);
-  /// /// Reason why the element type of `op`, f32 or wider, cannot hold a constant that it multiplies by, or the
+  /// Reason why the element type of `op`, f32 or wider, cannot hold a constant that it multiplies by, or the
   /// product of all factors so far; "" if it can.
   std::string lostFactor(Operation *op, ArrayRef<Relation> results) const;
   Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,

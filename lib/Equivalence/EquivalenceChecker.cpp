@@ -58,7 +58,7 @@ LogicalResult checkProgram(ppcrt::ProgramOp program, Derivation &derivation, con
     return failure();
   if (llvm::none_of(program.getDevices(), [](ppcrt::DeviceOp device) { return bool(device.getEvaluate()); }))
     return success();
-  EquivalenceReport again; // // discarded: the step was counted already
+  EquivalenceReport again; // discarded: the step was counted already
   return StageCheck(program, derivation, interface, ppcrt::RoutineKind::Evaluate).run(again);
 }
 

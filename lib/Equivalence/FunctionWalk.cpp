@@ -114,7 +114,7 @@ LogicalResult FunctionWalk::walkAccumulate(AccumulateOp op) {
         derivation.axes.isUneven(whole.shape[0] / count, slice.cuts[0].axes))
       return error(op) << "cannot split operand " << argument.getArgNumber() << " into " << count
                        << " micro-batches: it is " << describe(slice, terms);
-    // // The ranks that shard dimension 0 read each micro-batch by its own blocks: the data loader assigns samples to
+    // The ranks that shard dimension 0 read each micro-batch by its own blocks: the data loader assigns samples to
     // ranks.
     SmallVector<int64_t> shape(whole.shape);
     shape[0] /= count;

@@ -7,7 +7,7 @@
 
 namespace mlir::ppc {
 
-/// /// Knowledge of a local value: a relation, or that it is the running sum in a buffer with some values added.
+/// Knowledge of a local value: a relation, or that it is the running sum in a buffer with some values added.
 struct Known {
   Known() = default;
   explicit Known(Relation relation) : relation(std::move(relation)) {}
@@ -32,10 +32,10 @@ public:
   LogicalResult run();
   /// The all-reduce over "pp" that the walk stands at; null at the end.
   AllReduceOp waitsAt();
-  /// /// Knowledge of the operand there, and from now on of the result.
+  /// Knowledge of the operand there, and from now on of the result.
   const Known &waiting() { return values.find(waitsAt().getX())->second; }
   void resume(Relation relation);
-  /// /// The values that the function returns, at the end.
+  /// The values that the function returns, at the end.
   std::vector<Known> results();
   InFlightDiagnostic error(Operation *op) { return op->emitOpError() << where; }
 
@@ -45,7 +45,7 @@ public:
 private:
   LogicalResult walk(Operation *op);
   LogicalResult walkAccumulate(AccumulateOp op);
-  /// /// Fails if an operand of `op`, which is not derived by rules of ops, is a chunk.
+  /// Fails if an operand of `op`, which is not derived by rules of ops, is a chunk.
   LogicalResult requireWhole(Operation *op);
   FailureOr<Known> addToAccumulator(Operation *op);
 

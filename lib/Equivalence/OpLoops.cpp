@@ -173,12 +173,12 @@ OpLoops topKBackwardLoops(TopKBackwardOp op) {
   loops.operands = {chosen, chosen};
   loops.results = {rows};
   loops.whole = rows.back();
-  loops.summed = "y"; // // each of the chosen adds to its element
+  loops.summed = "y"; // each of the chosen adds to its element
   loops.keepsZero = {true};
   return linearIn(loops, {1});
 }
 
-// // With fewer slots than tokens, the tokens fill the slots of their experts from one queue, so tokens, choices and
+// With fewer slots than tokens, the tokens fill the slots of their experts from one queue, so tokens, choices and
 // slots stay together.
 OpLoops routingLoops(Value slots, Value ids, std::vector<std::string> operands, std::string result,
                      std::optional<BlockAttr> experts, ArrayRef<unsigned> linear) {
@@ -200,12 +200,12 @@ OpLoops routingLoops(Value slots, Value ids, std::vector<std::string> operands, 
   return linearIn(loops, linear);
 }
 
-/// /// Parts of one dimension, each a loop of its own that cannot be sharded.
+/// Parts of one dimension, each a loop of its own that cannot be sharded.
 OpLoops partsLoops(Operation *op, int64_t dim) {
   OpLoops loops;
   auto name = [&](Value value, unsigned part) {
     std::string all = letters(value);
-    all[dim] = char(-1 - int(part)); // // not an einsum index
+    all[dim] = char(-1 - int(part)); // not an einsum index
     loops.whole += all[dim];
     return all;
   };

@@ -1,4 +1,4 @@
-// // Values that a program splits into chunks that the logical program does not have: matmuls overlapped with their
+// Values that a program splits into chunks that the logical program does not have: matmuls overlapped with their
 // collectives. The result of an op on chunks is that chunk of its result on the full values, if it works along their
 // dimension element by element.
 #include "Derivation.h"
@@ -47,7 +47,7 @@ Derived Derivation::joinPieces(ConcatOp op, ArrayRef<Relation> operands) {
   return {{whole}, ""};
 }
 
-/// /// Along other dimensions than the dimension of its blocks, communication treats chunks like full values. Along
+/// Along other dimensions than the dimension of its blocks, communication treats chunks like full values. Along
 /// that one, a chunk of each block goes to or comes from the rank of the block.
 Derived Derivation::communicatePieces(Operation *op, const Relation &x) {
   SmallVector<Piece, 1> results[1];
@@ -120,7 +120,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
   return deriveWhole(op, taken, results);
 }
 
-/// /// The results of the op on the full values, restricted to `resultPieces`.
+/// The results of the op on the full values, restricted to `resultPieces`.
 Derived Derivation::deriveWhole(Operation *op, ArrayRef<Relation> operands,
                                 ArrayRef<SmallVector<Piece, 1>> resultPieces) {
   auto widened = [](Type type, ArrayRef<Piece> pieces) {
@@ -129,7 +129,7 @@ Derived Derivation::deriveWhole(Operation *op, ArrayRef<Relation> operands,
       shape[piece.dim] = piece.whole;
     return withShape(cast<RankedTensorType>(type), shape);
   };
-  Block arguments; // // belongs to no function: only provides values of these types
+  Block arguments; // belongs to no function: only provides values of these types
   OperationState state(op->getLoc(), op->getName());
   state.addAttributes(op->getAttrs());
   SmallVector<Relation> wholes(operands);

@@ -38,7 +38,7 @@ static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> 
   return groups;
 }
 
-/// /// Overload for values that are constant along some dimensions, `anyFrom` and `anyTo`: if both sides have as many,
+/// Overload for values that are constant along some dimensions, `anyFrom` and `anyTo`: if both sides have as many,
 /// each is a run with its partner, so that it is not mixed up with others of one element.
 static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
                                                               ArrayRef<unsigned> anyFrom, ArrayRef<unsigned> anyTo) {
@@ -147,7 +147,7 @@ Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
   return views.empty() ? Derived::fail(notComputed(op, x)) : Derived{{views.front()}, ""};
 }
 
-/// /// Relations of a row-major value of type `from` with relation `x` viewed as `to`: each reshape of it in the
+/// Relations of a row-major value of type `from` with relation `x` viewed as `to`: each reshape of it in the
 /// logical program that fits.
 SmallVector<Relation> Derivation::viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to) {
   auto [base, factor] = terms.primitive(x.term); // a reshape of a multiple is that multiple of the reshape
@@ -206,7 +206,7 @@ Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
   SmallVector<StringAttr, 2> blockAxes = axes.several(op.getBlock().getAxes());
   if (terms.isZero(x.term))
     return {{result}, ""};
-  if (extent == kAnyExtent) { // // a block of `extent` equal elements
+  if (extent == kAnyExtent) { // a block of `extent` equal elements
     for (StringAttr axis : blockAxes)
       if (x.uses(axis))
         return Derived::fail("masks blocks sharded over " + axis.str() +

@@ -87,7 +87,7 @@ StageCheck::Function *StageCheck::functionOf(size_t stage, RoutineKind kind) {
   return routine ? &stages[stage].functions[routine.getSymNameAttr()] : nullptr;
 }
 
-/// /// Sets contents at the start of a step: parameters, states and scalars hold values, sums are zero.
+/// Sets contents at the start of a step: parameters, states and scalars hold values, sums are zero.
 LogicalResult StageCheck::initialize(size_t stage) {
   const RankAxes &axes = derivation.axes;
   for (auto [index, op] : llvm::enumerate(stages[stage].buffers)) {
@@ -338,7 +338,7 @@ LogicalResult StageCheck::call(size_t stage, Function &function, int64_t microBa
   return success();
 }
 
-/// /// Whether any number of local values of `x` sum to zero: all ranks of a stage add equally often, so that over the
+/// Whether any number of local values of `x` sum to zero: all ranks of a stage add equally often, so that over the
 /// ranks for which it is partial the sum stays a sum of zeros. A partial maximum of zero does not imply this.
 static bool staysZero(const Relation &x, const TermTable &terms) {
   return terms.isZero(x.term) && llvm::all_of(x.pending, [](auto &entry) { return entry.second == Combiner::Sum; });

@@ -20,7 +20,7 @@ public:
   LogicalResult run(EquivalenceReport &report);
 
 private:
-  /// /// Contents of a buffer.
+  /// Contents of a buffer.
   struct Content {
     bool isSet = false, isSum = false;
     Relation relation;
@@ -28,7 +28,7 @@ private:
     /// Of a running sum: what was added, and for which micro-batches.
     std::vector<std::pair<Relation, SmallVector<int64_t>>> added;
   };
-  /// /// Result of walking a function of a stage.
+  /// Result of walking a function of a stage.
   struct Outcome {
     std::vector<Known> arguments, results;
   };
@@ -49,15 +49,15 @@ private:
 
   LogicalResult read();
   LogicalResult readFunction(size_t stage, ppcrt::RoutineOp routine);
-  /// /// The function of the routine that an action runs; null when it runs none.
+  /// The function of the routine that an action runs; null when it runs none.
   Function *functionOf(size_t stage, Operation *action);
   /// The first routine of a kind that the device runs, of which the stages' run together; null when it has none.
   Function *functionOf(size_t stage, ppcrt::RoutineKind kind);
   LogicalResult initialize(size_t stage);
   LogicalResult load(size_t stage, int64_t microBatch);
-  /// /// Follows the actions of all stages up to the first routine of the kind `last`, or after it to the end.
+  /// Follows the actions of all stages up to the first routine of the kind `last`, or after it to the end.
   LogicalResult followActions(bool isBehind);
-  /// /// Checks that all stages have reached it.
+  /// Checks that all stages have reached it.
   LogicalResult checkStandAtLast();
   /// Performs the next action of a stage; false when it waits for a message.
   FailureOr<bool> perform(size_t stage);
@@ -70,7 +70,7 @@ private:
   LogicalResult reduceBuckets(size_t stage, ppcrt::CollectiveOp action);
   /// The axes over which a collective communicates, of those that have several ranks.
   FailureOr<SmallVector<StringAttr, 2>> axesOf(size_t stage, ppcrt::CollectiveOp action);
-  /// /// The contents that an action reads from a buffer; a running sum must be complete.
+  /// The contents that an action reads from a buffer; a running sum must be complete.
   FailureOr<Content> found(size_t stage, Attribute buffer, std::optional<int64_t> microBatch, Operation *action);
   LogicalResult call(size_t stage, Function &function, int64_t microBatch);
   FailureOr<Known> argument(size_t stage, Function &function, unsigned number, int64_t microBatch);

@@ -1,4 +1,4 @@
-// // The end of a step: the evaluations and the updates of all stages together, and the contents of the buffers after
+// The end of a step: the evaluations and the updates of all stages together, and the contents of the buffers after
 // them.
 #include "StageCheck.h"
 
@@ -162,7 +162,7 @@ LogicalResult StageCheck::run(EquivalenceReport &result) {
   report = &result;
   if (failed(read()) || failed(followActions(/*isBehind=*/false)))
     return failure();
-  // // Without an evaluation in the program, evaluate routines and the loss are checked in the step.
+  // Without an evaluation in the program, evaluate routines and the loss are checked in the step.
   bool evaluates = llvm::any_of(program.getDevices(), [](DeviceOp device) { return bool(device.getEvaluate()); });
   if ((last == RoutineKind::Evaluate || !evaluates) &&
       (failed(finishStep(RoutineKind::Evaluate)) || failed(checkLoss())))

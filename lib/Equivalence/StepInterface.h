@@ -1,4 +1,4 @@
-// // Inputs and outputs of a step, by name: the logical and the partitioned program must agree on them.
+// Inputs and outputs of a step, by name: the logical and the partitioned program must agree on them.
 #ifndef PPC_LIB_EQUIVALENCE_STEPINTERFACE_H
 #define PPC_LIB_EQUIVALENCE_STEPINTERFACE_H
 
@@ -12,12 +12,12 @@ namespace mlir::ppc {
 struct Named {
   TermId term;
   RankedTensorType type;
-  InitAttr init; ///< ///< initial values of a parameter; null: zeros
+  InitAttr init; ///< initial values of a parameter; null: zeros
 };
 
 struct StepInterface {
   std::map<std::string, Named> inputs;     ///< arguments
-  std::map<std::string, Named> microBatch; ///< ///< inputs restricted to one micro-batch, by name
+  std::map<std::string, Named> microBatch; ///< inputs restricted to one micro-batch, by name
   std::map<std::string, Named> outputs;    ///< results
   int64_t microBatches = 0;
 };
@@ -31,7 +31,7 @@ std::string nameOfResult(func::FuncOp function, unsigned number);
 bool beginAlike(InitAttr a, InitAttr b);
 std::string describeInit(InitAttr init);
 
-/// /// "" if `found`, of type `local`, is the block of `wanted` that `sharding` declares, not partial and, if required,
+/// "" if `found`, of type `local`, is the block of `wanted` that `sharding` declares, not partial and, if required,
 /// with zeros in the padding; else the expected and the found relation.
 std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, RankedTensorType local,
                           bool needsZeroPadding, const RankAxes &axes, const TermTable &terms);

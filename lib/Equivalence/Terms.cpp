@@ -8,7 +8,7 @@ namespace mlir::ppc {
 
 /// Factors that differ in rounding only are one: 12 digits.
 static double rounded(double factor) {
-  if (factor == 0 || std::fabs(factor) == 1 || !std::isfinite(factor)) // // the common cases
+  if (factor == 0 || std::fabs(factor) == 1 || !std::isfinite(factor)) // the common cases
     return factor;
   double unit = std::pow(10.0, 12 - std::ceil(std::log10(std::fabs(factor))));
   double scaled = std::round(factor * unit);
@@ -22,7 +22,7 @@ static double snapped(double factor) {
   return std::fabs(few - factor) <= 1e-14 * std::fabs(factor) ? few : factor;
 }
 
-/// /// Product of two factors; if it underflows to 0 in f64, the smallest number: it must not cancel a term.
+/// Product of two factors; if it underflows to 0 in f64, the smallest number: it must not cancel a term.
 static double product(double a, double b) {
   double result = a * b;
   return result == 0 && a != 0 && b != 0 ? std::numeric_limits<double>::denorm_min() : result;

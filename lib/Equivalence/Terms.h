@@ -19,15 +19,14 @@ struct Addend {
   double factor;
 };
 
-/// /// Identity of a computation: the name of an op, its attributes apart from placement, and its operands. Factors of
+/// Identity of a computation: the name of an op, its attributes apart from placement, and its operands. Factors of
 /// operands in which the op is linear, and counts of equal iterations that are summed, are not part of the key: the
 /// results of two ops with one key differ by a factor.
 struct OpKey {
   std::string name;
   Attribute attributes;
   SmallVector<TermId> operands;
-  SmallVector<int64_t>
-      sizes; ///< ///< sizes of loops that no operand determines, except loops whose iterations are summed
+  SmallVector<int64_t> sizes; ///< sizes of loops that no operand determines, except loops whose iterations are summed
 
   bool operator<(const OpKey &other) const {
     return std::tie(name, operands, sizes) < std::tie(other.name, other.operands, other.sizes) ||
@@ -45,8 +44,8 @@ struct OpResults {
 struct Term {
   SmallVector<int64_t> shape;
   Type element;
-  std::string label;           ///< ///< for messages to users
-  SmallVector<Addend> addends; ///< ///< addends of a linear combination, by term; empty for other terms
+  std::string label;           ///< for messages to users
+  SmallVector<Addend> addends; ///< addends of a linear combination, by term; empty for other terms
   bool isCombination = false;
 };
 
@@ -68,7 +67,7 @@ public:
 
   /// `factor` times a term.
   TermId scaled(TermId id, double factor);
-  /// /// The term and the factor that `id` multiplies it by; the first addend of the term has factor 1.
+  /// The term and the factor that `id` multiplies it by; the first addend of the term has factor 1.
   std::pair<TermId, double> primitive(TermId id);
 
   /// The results of every op with this key; they differ in their shapes.
@@ -85,14 +84,14 @@ public:
   TermId reshapeRoot(TermId id) const { return roots.count(id) ? roots.at(id) : id; }
   /// The reshape of the one operand of `key`, a root, to `shape`.
   TermId reshaped(const OpKey &key, ArrayRef<int64_t> shape, StringRef label);
-  /// /// The term of the sum over all micro-batches; for a combination, the combination of the sums of its addends.
+  /// The term of the sum over all micro-batches; for a combination, the combination of the sums of its addends.
   TermId accumulated(TermId term, int64_t microBatches);
-  /// /// Overload for the micro-batches in `some`, ascending, of `microBatches`. A combination that has such sums over
+  /// Overload for the micro-batches in `some`, ascending, of `microBatches`. A combination that has such sums over
   /// parts that make up all micro-batches, with one factor, has the sum over all of them instead.
   TermId accumulated(TermId term, ArrayRef<int64_t> some, int64_t microBatches);
 
 private:
-  /// /// A sum over some micro-batches.
+  /// A sum over some micro-batches.
   struct PartialSum {
     TermId of;
     SmallVector<int64_t> some;
@@ -112,7 +111,7 @@ private:
   std::vector<Term> terms;
   std::map<OpKey, std::vector<OpResults>> ops;
   std::map<std::string, TermId> arguments;
-  std::map<TermId, TermId> roots; ///< ///< root of each reshape
+  std::map<TermId, TermId> roots; ///< root of each reshape
   std::map<CombinationKey, TermId> combinations;
   std::map<TermId, PartialSum> partialSums;
 };

@@ -1,4 +1,4 @@
-// // The generated definitions of our op interfaces.
+// The generated definitions of our op interfaces.
 #include "ppc/Interfaces/CostOpInterface.h"
 #include "ppc/Interfaces/DifferentiableOpInterface.h"
 #include "ppc/Interfaces/ReferenceOpInterface.h"

@@ -20,7 +20,7 @@ ShardingRuleBuilder::ShardingRuleBuilder(Operation *op) : op(op) {
   rule.operands.resize(op->getNumOperands());
   rule.results.resize(op->getNumResults());
   rule.keepsZeroPadding.assign(op->getNumResults(), false);
-  // // Operands that the builder does not mention have dimensions without factors.
+  // Operands that the builder does not mention have dimensions without factors.
   for (auto [i, value] : llvm::enumerate(op->getOperands()))
     if (auto type = dyn_cast<RankedTensorType>(value.getType()))
       rule.operands[i].resize(type.getRank());

@@ -1,4 +1,4 @@
-// // Reference semantics of collectives, in the order of the group.
+// Reference semantics of collectives, in the order of the group.
 #include "ppc/Interpreter/Collectives.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

@@ -15,7 +15,7 @@ static SmallVector<int64_t> participants(const RankGrid &grid, int64_t rank, Ope
   return group;
 }
 
-// // Whether two ops are one collective, perhaps in different functions: compares types and properties, not attributes
+// Whether two ops are one collective, perhaps in different functions: compares types and properties, not attributes
 // that passes add.
 static bool areTheSame(Operation *a, Operation *b) {
   return a->getName() == b->getName() && a->getPropertiesAsAttribute() == b->getPropertiesAsAttribute() &&
@@ -78,7 +78,7 @@ void Ranks::reportDeadlock() {
       else
         error.attachNote(op->getLoc()) << "rank " << other << " has returned";
     }
-    return; // // only for the first rank that waits: the others follow from it
+    return; // only for the first rank that waits: the others follow from it
   }
 }
 

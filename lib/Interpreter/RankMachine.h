@@ -32,13 +32,13 @@ private:
     Operation *caller; ///< func.call or ppc.accumulate; null for the outermost function
     Block::iterator next;
     int64_t microBatch = 0;
-    RankValues sums = {}; ///< ///< accumulated results of a ppc.accumulate
+    RankValues sums = {}; ///< accumulated results of a ppc.accumulate
   };
   /// Values of one activation of a function.
   using Scope = DenseMap<Value, ReferenceTensor>;
 
   ReferenceTensor &value(Value value) { return scopes.back()[value]; }
-  /// /// Rounds a computed value of `type` if the arithmetic is Rounded.
+  /// Rounds a computed value of `type` if the arithmetic is Rounded.
   void round(ReferenceTensor &tensor, Type type) const;
   LogicalResult call(Operation *caller, func::FuncOp callee, ArrayRef<ReferenceTensor> arguments);
   LogicalResult step(Operation *op);

@@ -1,4 +1,4 @@
-// // Conversion between a logical tensor and the local tensors of the ranks of a mesh.
+// Conversion between a logical tensor and the local tensors of the ranks of a mesh.
 #include "ppc/Interpreter/ShardedTensors.h"
 #include "ppc/Interpreter/Collectives.h"
 #include "ppc/Interpreter/RankGrid.h"

@@ -1,4 +1,4 @@
-// // Communication in the code of routines: its groups, and the buffers with which the code finishes early.
+// Communication in the code of routines: its groups, and the buffers with which the code finishes early.
 #ifndef PPC_LIB_TIMING_CODECOMMUNICATION_H
 #define PPC_LIB_TIMING_CODECOMMUNICATION_H
 
@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// /// Ranks that communicate, as in `ppcrt.group`; collectives on tensors name axes themselves.
+/// Ranks that communicate, as in `ppcrt.group`; collectives on tensors name axes themselves.
 struct GroupKey {
   ArrayAttr axes;
   DenseI64ArrayAttr stages;
@@ -20,20 +20,20 @@ class ProgramGroups {
 public:
   explicit ProgramGroups(ppcrt::ProgramOp program);
 
-  /// /// The group that `op` communicates over; std::nullopt if it is not a collective, or its group is not in the
+  /// The group that `op` communicates over; std::nullopt if it is not a collective, or its group is not in the
   /// module.
   std::optional<uint32_t> of(Operation *op);
   /// The devices that communicate with `device` in this group, itself among them; empty where it, or one of its ranks,
   /// is not in the group.
   ArrayRef<int64_t> members(uint32_t group, int64_t device);
-  /// /// Whether every rank of `device` communicates with the rank of the same index in `other`.
+  /// Whether every rank of `device` communicates with the rank of the same index in `other`.
   bool keepsPlaces(uint32_t group, int64_t device, int64_t other) const;
-  /// /// Whether the group joins several devices.
+  /// Whether the group joins several devices.
   bool isBetweenDevices(uint32_t group) const;
   size_t size() const { return keys.size(); }
-  /// /// Text for messages to users.
+  /// Text for messages to users.
   std::string describe(uint32_t group) const;
-  /// /// The declaration of the group; null if a collective names axes.
+  /// The declaration of the group; null if a collective names axes.
   Operation *declaration(Operation *op) const;
 
 private:
@@ -47,11 +47,11 @@ private:
   std::map<std::pair<uint32_t, int64_t>, SmallVector<int64_t>> known;
 };
 
-/// /// Communication of one run of a function.
+/// Communication of one run of a function.
 struct CodeCommunication {
   std::vector<Operation *> ordered; ///< between devices, and each ppcrt.reach, in the order in which it happens
   std::vector<uint32_t> groups;     ///< all of them, ascending
-  std::vector<Operation *> used;    ///< ///< one op per group
+  std::vector<Operation *> used;    ///< one op per group
 };
 
 /// Functions with what they call, each looked at once.
@@ -59,7 +59,7 @@ class CommunicationOfCode {
 public:
   CommunicationOfCode(ModuleOp module, ProgramGroups &groups) : functions(module), groups(groups) {}
 
-  /// /// Communication of the function of this name; empty if there is none.
+  /// Communication of the function of this name; empty if there is none.
   const CodeCommunication &of(StringAttr function) { return of(function, 0); }
 
 private:

@@ -10,12 +10,12 @@ constexpr uint32_t kNoActivity = UINT32_MAX;
 
 class Sorter {
 public:
-  /// /// `issued`: pairs of an end and a start that happen in this order, in addition to `events`.
+  /// `issued`: pairs of an end and a start that happen in this order, in addition to `events`.
   Sorter(const StepEvents &events, Edges issued);
 
-  /// /// Returns the events in order, as many as can be ordered.
+  /// Returns the events in order, as many as can be ordered.
   std::vector<Event> sort();
-  /// /// Reports the cycle, if sorting has left events over.
+  /// Reports the cycle, if sorting has left events over.
   LogicalResult explain();
 
 private:
@@ -56,7 +56,7 @@ std::vector<Event> Sorter::sort() {
   for (Event event = 0; event < events.getEventCount(); ++event)
     if (missing[event] == 0)
       order.push_back(event);
-  // // In the order in which they become possible, as on devices of equal speed: that keeps few actions in flight.
+  // In the order in which they become possible, as on devices of equal speed: that keeps few actions in flight.
   for (size_t next = 0; next < order.size(); ++next) {
     Event event = order[next];
     auto happened = [&](Event after) {
@@ -70,7 +70,7 @@ std::vector<Event> Sorter::sort() {
   return order;
 }
 
-/// /// For each unordered event the unordered events that it waits for.
+/// For each unordered event the unordered events that it waits for.
 std::vector<std::vector<Event>> Sorter::findEarlier() const {
   std::vector<std::vector<Event>> earlier(events.getEventCount());
   for (Event event = 0; event < events.getEventCount(); ++event)
@@ -88,7 +88,7 @@ bool Sorter::isOnStreamBefore(uint32_t first, uint32_t second) const {
   return isAction(first) && isAction(second) && a.stream == b.stream && a.place < b.place;
 }
 
-/// /// Of all actions that come before on a stream, only the first that does not end matters.
+/// Of all actions that come before on a stream, only the first that does not end matters.
 Event Sorter::skipAhead(Event waiting, Event waitedFor) const {
   uint32_t self = activityOf(waiting), other = activityOf(waitedFor);
   if (isEnd(waiting) || !isEnd(waitedFor) || !isOnStreamBefore(other, self))
@@ -97,7 +97,7 @@ Event Sorter::skipAhead(Event waiting, Event waitedFor) const {
   return endOf(*llvm::find_if(stream, [&](uint32_t action) { return missing[endOf(action)] != 0; }));
 }
 
-/// /// Reason why an activity waits, worded about the waiting one, for a note at the other one.
+/// Reason why an activity waits, worded about the waiting one, for a note at the other one.
 std::string Sorter::reason(Event waiting, Event waitedFor) const {
   uint32_t self = activityOf(waiting), other = activityOf(waitedFor);
   const Activity &own = events.getActivities()[self], &there = events.getActivities()[other];

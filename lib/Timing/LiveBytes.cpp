@@ -6,7 +6,7 @@ namespace mlir::ppc {
 
 using namespace ppcrt;
 
-/// /// Whether a value in the buffer is live only from one use to a later one.
+/// Whether a value in the buffer is live only from one use to a later one.
 static bool isShort(BufferOp buffer) {
   return llvm::is_contained({BufferRole::Input, BufferRole::Saved, BufferRole::Message, BufferRole::Prepared,
                              BufferRole::Gathered, BufferRole::Scratch},
@@ -14,13 +14,13 @@ static bool isShort(BufferOp buffer) {
 }
 
 namespace {
-/// /// A value in a slot: the first and last action that use it.
+/// A value in a slot: the first and last action that use it.
 struct Content {
   int64_t first, last;
 };
 } // namespace
 
-/// /// Peak bytes of values in short-lived buffers.
+/// Peak bytes of values in short-lived buffers.
 static int64_t mostShortBytes(Block &actions, BufferUses &uses, int64_t alignment) {
   DenseMap<std::pair<uint32_t, int64_t>, Content> now; // by buffer and slot
   std::vector<std::pair<uint32_t, Content>> values;

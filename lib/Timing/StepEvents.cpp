@@ -82,10 +82,10 @@ private:
   CommunicationOfCode code;
   StepEvents events;
   std::vector<std::pair<Event, Event>> edges;
-  DenseMap<Operation *, uint32_t> numbers; ///< ///< by action of the device that is being added
+  DenseMap<Operation *, uint32_t> numbers; ///< by action of the device that is being added
   std::vector<MessageEnd> messageEnds;
-  DenseMap<uint32_t, uint32_t> reachStreams; ///< ///< streams of ppcrt.reach points, by the stream of the runs
-  /// /// Activities that join devices, in order, by group and device.
+  DenseMap<uint32_t, uint32_t> reachStreams; ///< streams of ppcrt.reach points, by the stream of the runs
+  /// Activities that join devices, in order, by group and device.
   llvm::MapVector<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> sequences;
   std::map<std::vector<uint32_t>, uint32_t> groupSets;
 };
@@ -168,14 +168,14 @@ LogicalResult EventBuilder::addCommunication(DeviceOp device, Operation *action,
   return success();
 }
 
-/// /// Adds the activities in the code of a run, in its order.
+/// Adds the activities in the code of a run, in its order.
 void EventBuilder::addInside(const CodeCommunication &inside, uint32_t self, bool reaches) {
   Event at = beginOf(self);
   const Activity own = events.activities[self];
   for (Operation *op : inside.ordered) {
     auto reach = dyn_cast<ReachOp>(op);
     if (reach && !reaches)
-      continue; // // no action can wait for it
+      continue; // no action can wait for it
     uint32_t inner;
     if (reach) {
       auto [stream, isNew] = reachStreams.try_emplace(own.stream, events.streams.size());
@@ -210,7 +210,7 @@ void EventBuilder::addMessageEnds(Operation *action, uint32_t self) {
 LogicalResult EventBuilder::addActions(DeviceOp device, Block &actions) {
   numbers.clear();
   uint32_t number = device.getAt();
-  DenseMap<Attribute, uint32_t> streams; // // by stream attribute of this device
+  DenseMap<Attribute, uint32_t> streams; // by stream attribute of this device
   for (Operation &op : actions) {
     auto action = cast<ActionOpInterface>(op);
     auto [stream, isNew] = streams.try_emplace(action.getStreamAttr(), events.streams.size());

@@ -1,4 +1,4 @@
-// // Of the uses of one location only the last write and the reads since then can matter: all others were ordered
+// Of the uses of one location only the last write and the reads since then can matter: all others were ordered
 // before them.
 #include "ppc/Timing/UseOrder.h"
 

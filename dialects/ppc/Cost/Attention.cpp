@@ -4,7 +4,7 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-// // Pairs of a query and a key that it attends to, over all batches and heads. With `causal`, query i of Q sees n_i =
+// Pairs of a query and a key that it attends to, over all batches and heads. With `causal`, query i of Q sees n_i =
 // i + 1 + K - Q of K keys: Q (K - Q) + Q (Q + 1) / 2 pairs; a window w limits n_i to w and removes n_i - w pairs from
 // each query that would see more: r (r + 1) / 2 for r = K - w up to Q, and the remaining pairs of the first queries
 // beyond that.
@@ -25,12 +25,12 @@ template <typename OpTy> static double valueDim(OpTy op) { return tensorType(op.
 // Two for the ALiBi term.
 template <typename OpTy> static double perPair(OpTy op) { return op.getSlopes() ? 7 : 5; }
 
-// // Per pair, 2 d flops for the matmul q k, 2 d_v for p v, and 5 for the softmax.
+// Per pair, 2 d flops for the matmul q k, 2 d_v for p v, and 5 for the softmax.
 OpCost AttentionOp::getCost() {
   return costOf(*this, pairs(*this) * (2 * headDim(*this) + 2 * valueDim(*this) + perPair(*this)), Engine::Matrix);
 }
 
-// // Per pair, three matmuls of 2 d flops (q k again, ds k, ds q), two of 2 d_v (dout v, p dout), 5 for p and ds; 2 d_v
+// Per pair, three matmuls of 2 d flops (q k again, ds k, ds q), two of 2 d_v (dout v, p dout), 5 for p and ds; 2 d_v
 // per query for delta.
 OpCost AttentionBackwardOp::getCost() {
   double flops =

@@ -1,4 +1,4 @@
-// // Work of collectives: bytes that one device sends and receives. Seconds on a network are computed by the cost
+// Work of collectives: bytes that one device sends and receives. Seconds on a network are computed by the cost
 // model.
 #include "dialects/ppc/Cost/TensorTraffic.h"
 

@@ -9,5 +9,5 @@ OpCost EmbeddingOp::getCost() { return {0, bytesOf(getIds()) + bytesOf(getY()), 
 
 OpCost EmbeddingBackwardOp::getCost() { return costOf(*this, elementsOf(getDy())); }
 
-// // Four multiplications and two additions per pair.
+// Four multiplications and two additions per pair.
 OpCost RotaryOp::getCost() { return costOf(*this, 3.0 * elementsOf(getX())); }

@@ -1,10 +1,10 @@
-// // Derivative of a matmul: a matmul with permuted indices.
+// Derivative of a matmul: a matmul with permuted indices.
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;
 using namespace mlir::ppc;
 
-// // y = "l,r->o" a, b: da = "o,r->l" dy, b and db = "o,l->r" dy, a. An index of `l` is in `o` or in `r` (C4), so these
+// y = "l,r->o" a, b: da = "o,r->l" dy, b and db = "o,l->r" dy, a. An index of `l` is in `o` or in `r` (C4), so these
 // are matmuls too. They are as wide as y: gradients of narrower operands are rounded once, after all of them are added.
 FailureOr<Value> MatmulOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
   StringRef own = operand == 0 ? lhsLetters() : rhsLetters();

@@ -24,7 +24,7 @@ FailureOr<Value> BroadcastOp::buildGradient(OpBuilder &builder, unsigned, ArrayR
 }
 SmallVector<Value> BroadcastOp::keptForGradient(unsigned) { return {}; }
 
-// // parts = x split along dim: dx = the gradients of the parts concatenated, zero for unused parts
+// parts = x split along dim: dx = the gradients of the parts concatenated, zero for unused parts
 FailureOr<Value> SplitOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
   SmallVector<Value> parts;
   for (auto [part, gradient] : llvm::zip_equal(getParts(), dy)) {

@@ -1,4 +1,4 @@
-// // Attention as one op, so that it can be sharded, costed and tiled as one.
+// Attention as one op, so that it can be sharded, costed and tiled as one.
 #ifndef PPC_IR_ATTENTION_TD
 #define PPC_IR_ATTENTION_TD
 

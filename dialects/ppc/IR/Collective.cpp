@@ -68,7 +68,7 @@ bool AllGatherOp::canRotate() {
     return false;
   auto product = dyn_cast<MatmulOp>(*(*this)->user_begin());
   int64_t whole = getType().getDimSize(getDim()), block = tensorType(getX()).getDimSize(getDim());
-  // // A matmul that is not a legal op itself is verified after this one.
+  // A matmul that is not a legal op itself is verified after this one.
   if (!product || !llvm::all_of(product->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
       whole != block * groupSize(*this, getAxes(), whole, block))
     return false;

@@ -4,7 +4,7 @@
 
 include "dialects/ppc/IR/PpcAttrs.td"
 
-// // Every collective names the mesh axes over which it communicates: a group is the ranks that differ only in these
+// Every collective names the mesh axes over which it communicates: a group is the ranks that differ only in these
 // axes, ordered row-major in the listed order. Groups work independently of each other.
 class Ppc_CollectiveOp<string mnemonic, list<Trait> traits = [Pure]> : Ppc_Op<mnemonic, traits # [
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>,

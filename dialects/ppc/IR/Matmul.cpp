@@ -1,4 +1,4 @@
-// // Matmuls as einsums: the notation, its verification, type inference.
+// Matmuls as einsums: the notation, its verification, type inference.
 #include "dialects/ppc/LegalShape.h"
 #include "dialects/ppc/Ppc.h"
 

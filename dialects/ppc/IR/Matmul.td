@@ -1,4 +1,4 @@
-// // Matmuls of any shape, as a two-operand einsum.
+// Matmuls of any shape, as a two-operand einsum.
 #ifndef PPC_IR_MATMUL_TD
 #define PPC_IR_MATMUL_TD
 
@@ -25,13 +25,13 @@ def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
   let builders = [
     // Infers the result type; `spec` must fit the operands.
     OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs)>,
-    // // Overload with another element type of the result.
+    // Overload with another element type of the result.
     OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Type":$element)>
   ];
   let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// /// Einsum indices of each tensor, one character per dimension.
+    /// Einsum indices of each tensor, one character per dimension.
     ::llvm::StringRef lhsLetters();
     ::llvm::StringRef rhsLetters();
     ::llvm::StringRef resultLetters();

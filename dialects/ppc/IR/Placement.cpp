@@ -10,7 +10,7 @@ using namespace mlir::ppc;
 #include "dialects/ppc/IR/Placement.cpp.inc"
 
 // %l, %g = ppc.accumulate (%xi = %x, %ti = %t) micro_batches(4) : (tensor<2x8xi32>, tensor<2x8xi32>) -> (...) { ... }
-// // The types before the arrow are the types of the block arguments (one micro-batch); operands are `micro_batches`
+// The types before the arrow are the types of the block arguments (one micro-batch); operands are `micro_batches`
 // times as long along dimension 0.
 void AccumulateOp::print(OpAsmPrinter &p) {
   Block &block = getBody().front();

@@ -1,4 +1,4 @@
-// // Ops of time and placement: micro-batches, resharding, padding.
+// Ops of time and placement: micro-batches, resharding, padding.
 #ifndef PPC_IR_PLACEMENT_TD
 #define PPC_IR_PLACEMENT_TD
 

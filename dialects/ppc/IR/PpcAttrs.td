@@ -1,4 +1,4 @@
-// // Attributes: the device mesh, shardings, blocks, initialisation, parts of a step, the plan.
+// Attributes: the device mesh, shardings, blocks, initialisation, parts of a step, the plan.
 #ifndef PPC_IR_PPCATTRS_TD
 #define PPC_IR_PPCATTRS_TD
 

@@ -46,7 +46,7 @@ def Ppc_Dialect : Dialect {
   let extraClassDeclaration = "void registerAttributes();";
 }
 
-// // Tensors of the dialect: static shapes only, no dimension of size zero (nothing to compute, and nothing to shard),
+// Tensors of the dialect: static shapes only, no dimension of size zero (nothing to compute, and nothing to shard),
 // and no more elements and dimensions than can be counted with (docs/reference/Limits.md).
 def Ppc_HasLegalShape : CPred<"::mlir::ppc::isLegalShape(::llvm::cast<::mlir::ShapedType>($_self).getShape())">;
 class Ppc_TensorOf<list<Type> elements> : ConfinedType<

@@ -1,4 +1,4 @@
-// // Mixtures of experts: the choice of experts for a token, dispatch and combine. Experts compute with `matmul`, whose
+// Mixtures of experts: the choice of experts for a token, dispatch and combine. Experts compute with `matmul`, whose
 // batch index is the expert, so that expert parallelism shards a dimension like any other.
 #ifndef PPC_IR_ROUTING_TD
 #define PPC_IR_ROUTING_TD

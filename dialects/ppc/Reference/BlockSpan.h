@@ -1,4 +1,4 @@
-// // The global indices that a local op sees of a dimension that is declared sharded.
+// The global indices that a local op sees of a dimension that is declared sharded.
 #ifndef PPC_DIALECTS_REFERENCE_BLOCKSPAN_H
 #define PPC_DIALECTS_REFERENCE_BLOCKSPAN_H
 
@@ -23,7 +23,7 @@ struct BlockSpan {
   bool isPadding(int64_t local) const { return offset + local >= extent; }
 };
 
-/// /// An index as text for messages, also if it is not a number or too large for an integer.
+/// An index as text for messages, also if it is not a number or too large for an integer.
 inline std::string indexText(double index) { return llvm::formatv("{0:F0}", index).str(); }
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// // Values of matmuls: the loop nest of the einsum indices.
+// Values of matmuls: the loop nest of the einsum indices.
 #include "dialects/ppc/Ppc.h"
 #include <algorithm>
 #include <numeric>
@@ -7,14 +7,14 @@ using namespace mlir;
 using namespace mlir::ppc;
 
 namespace {
-/// /// Strides of a tensor, in elements, along the loop over the result's last index, and along the loop over the last
+/// Strides of a tensor, in elements, along the loop over the result's last index, and along the loop over the last
 /// index summed.
 struct Strides {
   int64_t column, term;
 };
 } // namespace
 
-// // Accumulates `terms` multiplications into each of `columns` contiguous elements of `to`. The terms of an element
+// Accumulates `terms` multiplications into each of `columns` contiguous elements of `to`. The terms of an element
 // are added in their order whichever loop is the inner one: the loop over the elements if one factor is the same for
 // all of them and the other's are contiguous, which compilers vectorize; else the loop over the terms, four sums at a
 // time.
@@ -47,7 +47,7 @@ static void addProducts(double *__restrict to, const double *__restrict a, Strid
 
 LogicalResult MatmulOp::evaluate(ArrayRef<ReferenceTensor> operands, const ReferenceContext &,
                                  SmallVectorImpl<ReferenceTensor> &results) {
-  // // One loop per index: those of the result, then those that are summed over. A loop of one iteration stands for a
+  // One loop per index: those of the result, then those that are summed over. A loop of one iteration stands for a
   // last one that is missing.
   std::string letters = resultLetters().str();
   SmallVector<int64_t> sizes(getType().getShape());
@@ -65,7 +65,7 @@ LogicalResult MatmulOp::evaluate(ArrayRef<ReferenceTensor> operands, const Refer
     letters.push_back('+');
     sizes.push_back(1);
   }
-  // // Strides of a tensor's elements along each loop.
+  // Strides of a tensor's elements along each loop.
   auto strides = [&](StringRef tensor, ArrayRef<int64_t> shape) {
     SmallVector<int64_t> result(letters.size(), 0);
     for (int64_t dim = int64_t(tensor.size()) - 1, stride = 1; dim >= 0; stride *= shape[dim--])

@@ -38,7 +38,7 @@ LogicalResult LogSumExpOp::evaluate(Operands operands, Context context, Results 
   const ReferenceTensor &x = operands[0];
   int64_t length = x.shape.back();
   BlockSpan span(getClasses(), length, context);
-  ReferenceTensor y(getType().getShape(), minusInfinity); // // the result for no classes
+  ReferenceTensor y(getType().getShape(), minusInfinity); // the result for no classes
   forEachRow(x, [&](int64_t first, int64_t row) {
     double max = minusInfinity, sum = 0;
     for (int64_t c = 0; c < length && !span.isPadding(c); ++c)

@@ -70,7 +70,7 @@ LogicalResult TopKBackwardOp::evaluate(Operands operands, Context, Results resul
   return success();
 }
 
-// // Calls `body` with each choice (batch, token, j) and its local expert and slot, if it has a slot in this block.
+// Calls `body` with each choice (batch, token, j) and its local expert and slot, if it has a slot in this block.
 static LogicalResult forEachSlot(Operation *op, const ReferenceTensor &ids, ArrayRef<int64_t> slots, BlockSpan experts,
                                  function_ref<void(ArrayRef<int64_t> choice, int64_t expert, int64_t slot)> body) {
   std::vector<int64_t> taken(ids.shape[0] * experts.extent);

@@ -1,4 +1,4 @@
-// // Sharding rules of attention: batch, kv heads and groups may be sharded, and queries if the strategy gathers keys
+// Sharding rules of attention: batch, kv heads and groups may be sharded, and queries if the strategy gathers keys
 // and values, or exchanges sequence sharding for head sharding; keys are not sharded (a ring is a strategy of its own).
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
@@ -10,7 +10,7 @@ static const SmallVector<StringRef> kQuery = {"b", "s", "k", "g", "d"}, kKey = {
                                     kValue = {"b", "t", "k", "v"}, kOut = {"b", "s", "k", "g", "v"},
                                     kRow = {"b", "s", "k", "g"}, kHead = {"k", "g"};
 
-/// /// The keys that a query sees, and their slopes, depend on its position; without both it sees them all alike.
+/// The keys that a query sees, and their slopes, depend on its position; without both it sees them all alike.
 template <typename OpTy> static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder, OpTy op) {
   if (op.getStrategy().value_or(AttentionStrategy::Whole) == AttentionStrategy::Whole)
     builder.replicate("s");

@@ -12,7 +12,7 @@ static SmallVector<StringRef> classNames(Value classes) {
   return names;
 }
 
-// // As one op the classes cannot be sharded; `ppc-expand-cross-entropy` turns it into ops that allow it.
+// As one op the classes cannot be sharded; `ppc-expand-cross-entropy` turns it into ops that allow it.
 ShardingRule CrossEntropyOp::getShardingRule() {
   SmallVector<StringRef> names = classNames(getLogits());
   ArrayRef<StringRef> rows = ArrayRef(names).drop_back();

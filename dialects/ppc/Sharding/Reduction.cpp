@@ -35,7 +35,7 @@ bool LogSumExpOp::setFactorBlock(unsigned factor, Attribute block) {
   return true;
 }
 
-// // Rows are independent; the last dimension cannot be sharded.
+// Rows are independent; the last dimension cannot be sharded.
 static ShardingRuleBuilder rowRule(Operation *op, bool keepsZero) {
   int64_t rank = cast<RankedTensorType>(op->getResult(0).getType()).getRank();
   return ShardingRuleBuilder(op).pointwise().replicate(dimensionNames(rank).back()).keepsZeroPadding(0, keepsZero);

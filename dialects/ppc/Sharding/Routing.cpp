@@ -1,4 +1,4 @@
-// // Sharding rules of routing. Batches and hidden may be sharded, and experts: each device then sends out, or sums,
+// Sharding rules of routing. Batches and hidden may be sharded, and experts: each device then sends out, or sums,
 // the tokens of its own. Tokens that have slots of their own may be sharded, together with the slots; otherwise the
 // tokens of a batch fill slots from one queue and stay together.
 #include "dialects/ppc/Ppc.h"

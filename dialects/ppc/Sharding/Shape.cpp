@@ -17,7 +17,7 @@ ShardingRule TransposeOp::getShardingRule() {
       .build();
 }
 
-// // Dimensions fall into groups of equal element count, [4, 8] -> [2, 2, 8] into {4 | 2, 2} and {8 | 8}. A group with
+// Dimensions fall into groups of equal element count, [4, 8] -> [2, 2, 8] into {4 | 2, 2} and {8 | 8}. A group with
 // one dimension on each side is a factor; in other groups only the major-most dimension can be sharded, since its
 // blocks are contiguous on both sides, and only if it divides (`ppc-partition-to-spmd` would change the grouping
 // otherwise). Such groups stay replicated for now.
@@ -65,7 +65,7 @@ ShardingRule BroadcastOp::getShardingRule() {
   return ShardingRuleBuilder(*this).operand(0, kept).result(0, names).linear(Linearity::Joint, {0}).build();
 }
 
-// // All dimensions may be sharded but the one that is split.
+// All dimensions may be sharded but the one that is split.
 static ShardingRule partsRule(Operation *op, unsigned operands, unsigned results, int64_t rank, int64_t dim) {
   SmallVector<StringRef> names = dimensionNames(rank);
   ShardingRule rule;

@@ -1,4 +1,4 @@
-// // Actions of a device in a step, in the order in which they are issued.
+// Actions of a device in a step, in the order in which they are issued.
 #ifndef PPCRT_IR_ACTION_TD
 #define PPCRT_IR_ACTION_TD
 

@@ -1,4 +1,4 @@
-// // The interface of all actions of a step.
+// The interface of all actions of a step.
 #ifndef PPCRT_IR_ACTIONINTERFACE_TD
 #define PPCRT_IR_ACTIONINTERFACE_TD
 

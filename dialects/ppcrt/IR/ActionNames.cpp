@@ -65,7 +65,7 @@ LogicalResult ActionNames::bound(Operation *action, ArrayAttr names, std::option
   return within(action, microBatch);
 }
 
-/// /// Number of ranks in a set of a group; 0 if an axis is not an axis of the mesh.
+/// Number of ranks in a set of a group; 0 if an axis is not an axis of the mesh.
 static int64_t ranksIn(GroupOp group, ppc::GridAttr grid) {
   if (auto sets = group.getRanks())
     return cast<DenseI64ArrayAttr>(sets->getValue().front()).size();

@@ -1,4 +1,4 @@
-// // Communication overlapped with computation in compiled functions: verification and effects.
+// Communication overlapped with computation in compiled functions: verification and effects.
 #include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 

@@ -1,4 +1,4 @@
-// // Asynchronous communication in compiled functions, and collectives besides the four basic ones.
+// Asynchronous communication in compiled functions, and collectives besides the four basic ones.
 #ifndef PPCRT_IR_ASYNCHRONOUS_TD
 #define PPCRT_IR_ASYNCHRONOUS_TD
 

@@ -1,4 +1,4 @@
-// // Calls of compiled functions and marks between them: verification, effects.
+// Calls of compiled functions and marks between them: verification, effects.
 #include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
@@ -29,7 +29,7 @@ LogicalResult ReachOp::verify() {
   return success();
 }
 
-// // Other users of the buffers from here on are known to the program alone, so nothing is moved across.
+// Other users of the buffers from here on are known to the program alone, so nothing is moved across.
 void ReachOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   addCommunicationEffects(effects);
   effects.emplace_back(MemoryEffects::Read::get(), SideEffects::DefaultResource::get());

@@ -1,4 +1,4 @@
-// // Ops of the functions of a stage: calls of compiled functions, and marks of their progress.
+// Ops of the functions of a stage: calls of compiled functions, and marks of their progress.
 #ifndef PPCRT_IR_CALL_TD
 #define PPCRT_IR_CALL_TD
 

@@ -13,7 +13,7 @@ using namespace mlir::ppcrt;
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-// // A collective synchronizes with other ranks even if its value is not used: on tensors, too, it must stay, and in
+// A collective synchronizes with other ranks even if its value is not used: on tensors, too, it must stay, and in
 // its order. One resource stands for the outside world.
 namespace {
 struct Communication : SideEffects::Resource::Base<Communication> {

@@ -1,4 +1,4 @@
-// // Matmuls with epilogues: verification, effects.
+// Matmuls with epilogues: verification, effects.
 #include "dialects/ppcrt/Epilogue.h"
 
 #include "dialects/ppc/LegalShape.h"

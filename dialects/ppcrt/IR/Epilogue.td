@@ -1,4 +1,4 @@
-// // Matmuls with a fused epilogue.
+// Matmuls with a fused epilogue.
 #ifndef PPCRT_IR_EPILOGUE_TD
 #define PPCRT_IR_EPILOGUE_TD
 

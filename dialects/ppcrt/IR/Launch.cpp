@@ -1,4 +1,4 @@
-// // Kernel launches in compiled functions: verification, effects.
+// Kernel launches in compiled functions: verification, effects.
 #include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 

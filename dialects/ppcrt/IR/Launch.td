@@ -1,4 +1,4 @@
-// // Kernel launches of devices in compiled functions.
+// Kernel launches of devices in compiled functions.
 #ifndef PPCRT_IR_LAUNCH_TD
 #define PPCRT_IR_LAUNCH_TD
 

@@ -1,4 +1,4 @@
-// // Enumerations of the runtime dialect. Reductions have the values of the C ABI; names match the manifest.
+// Enumerations of the runtime dialect. Reductions have the values of the C ABI; names match the manifest.
 #ifndef PPCRT_IR_PPCRTENUMS_TD
 #define PPCRT_IR_PPCRTENUMS_TD
 

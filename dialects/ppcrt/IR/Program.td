@@ -1,4 +1,4 @@
-// // The program of all devices: buffers in their memory, routines, and messages between devices.
+// The program of all devices: buffers in their memory, routines, and messages between devices.
 #ifndef PPCRT_IR_PROGRAM_TD
 #define PPCRT_IR_PROGRAM_TD
 

@@ -14,7 +14,7 @@ std::optional<RoutineKind> ppcrt::routineKindOf(Operation *function) {
 }
 
 namespace {
-/// /// Checks that the code of a routine finishes with buffers where `early` declares it.
+/// Checks that the code of a routine finishes with buffers where `early` declares it.
 class ReachedBuffers {
 public:
   ReachedBuffers(RoutineOp routine, FunctionOpInterface code, bool onTensors);

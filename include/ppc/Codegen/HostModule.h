@@ -1,4 +1,4 @@
-// // Translation of the LLVM dialect to optimised LLVM IR for this or another x86 machine.
+// Translation of the LLVM dialect to optimised LLVM IR for this or another x86 machine.
 #ifndef PPC_CODEGEN_HOSTMODULE_H
 #define PPC_CODEGEN_HOSTMODULE_H
 
@@ -15,7 +15,7 @@ class TargetMachine;
 
 namespace mlir::ppc {
 
-/// /// The machine that the code of the CPU backend runs on.
+/// The machine that the code of the CPU backend runs on.
 struct HostTargetOptions {
   /// A processor of LLVM's list such as "x86-64-v3" or "znver4"; "native" is the one that runs the compiler.
   std::string cpu = "native";

@@ -20,19 +20,19 @@ struct DeviceImage {
   bool isMachineCode = false; // else PTX
   std::string content;
 };
-/// /// Constant that kernels read and no code writes (ppcrt_constant). Borrowed.
+/// Constant that kernels read and no code writes (ppcrt_constant). Borrowed.
 struct DeviceConstant {
   StringRef name;
   ArrayRef<char> content;
 };
 
-/// /// Writes an object file of a program without code for the CPU backend. It defines `ppc_program`.
+/// Writes an object file of a program without code for the CPU backend. It defines `ppc_program`.
 llvm::Error emitDeviceObject(StringRef manifest, ArrayRef<DeviceImage> images, ArrayRef<DeviceConstant> constants,
                              raw_ostream &object);
 
-/// /// Inputs of linking an executable.
+/// Inputs of linking an executable.
 struct LinkOptions {
-  /// /// libppcrt.a. Empty: the environment variable PPC_RUNTIME_LIBRARY, else ../lib/libppcrt.a next to the running
+  /// libppcrt.a. Empty: the environment variable PPC_RUNTIME_LIBRARY, else ../lib/libppcrt.a next to the running
   /// program.
   std::string runtimeLibrary;
   /// The C compiler that links. Empty: the environment variable CC, else the first of cc, clang, gcc on the PATH.
@@ -41,7 +41,7 @@ struct LinkOptions {
   std::string programName;
 };
 
-/// /// The linker, and libppcrt.a.
+/// The linker, and libppcrt.a.
 struct LinkTools {
   std::string linker, runtimeLibrary;
 };

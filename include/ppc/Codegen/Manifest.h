@@ -11,7 +11,7 @@
 
 namespace mlir::ppc {
 
-/// /// Writes the manifest of a module whose `ppcrt.program` is scheduled and has offsets (`ppc-assign-arena`), from it
+/// Writes the manifest of a module whose `ppcrt.program` is scheduled and has offsets (`ppc-assign-arena`), from it
 /// and the groups, from the attributes `ppc.model` and `ppc.plan`, and from `ppc.prediction` and `ppc.weights` if
 /// present. `planText` is the human-readable plan, `configText` the model's config.json (empty: it has none),
 /// `mathematics` the description that checkpoints compare (Analysis/Mathematics.h), written as it is. `target` is the

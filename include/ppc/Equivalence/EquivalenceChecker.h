@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// /// Counts of the objects that a check covered.
+/// Counts of the objects that a check covered.
 struct EquivalenceReport {
   int64_t logicalValues = 0; ///< distinct values of the logical program
   int64_t localOps = 0;      ///< local ops whose results were related to them
@@ -23,7 +23,7 @@ struct EquivalenceReport {
 /// declared.
 FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partitioned);
 
-/// /// The part of the check that reads no code: whether the declarations of the `ppcrt.program` and the attributes of
+/// The part of the check that reads no code: whether the declarations of the `ppcrt.program` and the attributes of
 /// `partitioned` to the runtime (initial values, logical types, micro-batches, mesh, `ppc.weights`, `ppc.model`) match
 /// the function `step` of `logical`. `step` may be external, and later phases may have run: the check can be repeated
 /// before the manifest is written. Fails with an error on each op that differs.

@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// /// Hardware resource that bounds the time of an op.
+/// Hardware resource that bounds the time of an op.
 enum class Engine {
   None,    ///< nothing (constants, bookkeeping)
   Matrix,  ///< matrix units (tensor cores, BLAS)

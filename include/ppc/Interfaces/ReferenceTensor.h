@@ -1,4 +1,4 @@
-// // Tensors of the reference semantics: dense f64 tensors, and the coordinates of a rank on the device mesh.
+// Tensors of the reference semantics: dense f64 tensors, and the coordinates of a rank on the device mesh.
 #ifndef PPC_INTERFACES_REFERENCETENSOR_H
 #define PPC_INTERFACES_REFERENCETENSOR_H
 
@@ -30,9 +30,9 @@ struct ReferenceTensor {
 /// Calls `body` with every index of `shape` in row-major order (once, with an empty index, for a scalar).
 void forEachIndex(ArrayRef<int64_t> shape, function_ref<void(ArrayRef<int64_t>)> body);
 
-/// /// Coordinates of the evaluating rank.
+/// Coordinates of the evaluating rank.
 struct ReferenceContext {
-  /// /// The rank's index among the ranks that differ only in `axes`, row-major in the listed order; 0 without a mesh.
+  /// The rank's index among the ranks that differ only in `axes`, row-major in the listed order; 0 without a mesh.
   std::function<int64_t(ArrayRef<StringRef> axes)> blockIndex = [](ArrayRef<StringRef>) { return int64_t(0); };
 };
 

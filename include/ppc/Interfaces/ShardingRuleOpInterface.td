@@ -1,4 +1,4 @@
-// // The question "which loops has this op, and what does sharding each of them mean?"
+// The question "which loops has this op, and what does sharding each of them mean?"
 #ifndef PPC_INTERFACES_SHARDINGRULEOPINTERFACE_TD
 #define PPC_INTERFACES_SHARDINGRULEOPINTERFACE_TD
 

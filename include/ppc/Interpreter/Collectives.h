@@ -1,4 +1,4 @@
-// // Reference semantics of collectives, given the values of all devices of a group.
+// Reference semantics of collectives, given the values of all devices of a group.
 #ifndef PPC_INTERPRETER_COLLECTIVES_H
 #define PPC_INTERPRETER_COLLECTIVES_H
 
@@ -6,11 +6,11 @@
 
 namespace mlir::ppc {
 
-/// /// Combines two summands of a partial value.
+/// Combines two summands of a partial value.
 double combine(Combiner combiner, double a, double b);
-/// /// The neutral element of `combine`: 0 or minus infinity.
+/// The neutral element of `combine`: 0 or minus infinity.
 double neutralValue(Combiner combiner);
-/// /// Combines all summands, element by element and from left to right.
+/// Combines all summands, element by element and from left to right.
 ReferenceTensor combine(Combiner combiner, ArrayRef<const ReferenceTensor *> parts);
 
 /// Block `index` of blocks of `size` elements along `dim`, padded with zeros past the end.

@@ -1,4 +1,4 @@
-// // Interpreter of programs of the ppc dialect, in f64 or rounded to f32, on one device or on all ranks of a mesh. The
+// Interpreter of programs of the ppc dialect, in f64 or rounded to f32, on one device or on all ranks of a mesh. The
 // executable meaning of a program, for tests and for `--check`; slow, so for small tensors.
 #ifndef PPC_INTERPRETER_INTERPRETER_H
 #define PPC_INTERPRETER_INTERPRETER_H
@@ -16,11 +16,11 @@ enum class Arithmetic {
   Rounded ///< f32 results of ops are rounded to f32, which may give infinity or zero
 };
 
-/// /// Returns the results of `function` on one device. The program consists of ppc ops that have reference semantics,
+/// Returns the results of `function` on one device. The program consists of ppc ops that have reference semantics,
 /// ppc.accumulate, func.call and func.return. Errors are reported on the op at fault.
 FailureOr<RankValues> interpret(func::FuncOp function, ArrayRef<ReferenceTensor> arguments);
 
-/// /// Returns the results of each rank of the mesh `grid` when rank r runs `functions[r]` on `arguments[r]`,
+/// Returns the results of each rank of the mesh `grid` when rank r runs `functions[r]` on `arguments[r]`,
 /// communicating through collectives. A collective runs when every rank of its group has arrived at it; ranks that wait
 /// for different collectives, or for a rank that has returned, are an error. Ranks are row-major over the axes of
 /// `grid`, outermost first; the pipeline axis "pp" may be among them.
@@ -28,11 +28,11 @@ FailureOr<SmallVector<RankValues>> interpretRanks(GridAttr grid, ArrayRef<func::
                                                   ArrayRef<RankValues> arguments,
                                                   Arithmetic arithmetic = Arithmetic::Exact);
 
-/// /// Returns the results of one rank of `grid` for a function that does not communicate; the others need not run it.
+/// Returns the results of one rank of `grid` for a function that does not communicate; the others need not run it.
 FailureOr<RankValues> interpretAlone(GridAttr grid, int64_t rank, func::FuncOp function,
                                      ArrayRef<ReferenceTensor> arguments, Arithmetic arithmetic = Arithmetic::Exact);
 
-/// /// Overload for one function on every rank.
+/// Overload for one function on every rank.
 FailureOr<SmallVector<RankValues>> interpretSpmd(GridAttr grid, func::FuncOp function, ArrayRef<RankValues> arguments);
 
 } // namespace mlir::ppc

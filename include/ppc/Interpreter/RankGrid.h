@@ -1,4 +1,4 @@
-// // Coordinates of ranks on a device mesh: ranks are numbered row-major over the axes, outermost first.
+// Coordinates of ranks on a device mesh: ranks are numbered row-major over the axes, outermost first.
 #ifndef PPC_INTERPRETER_RANKGRID_H
 #define PPC_INTERPRETER_RANKGRID_H
 
@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// /// An axis that the mesh does not have counts as an axis of size one.
+/// An axis that the mesh does not have counts as an axis of size one.
 class RankGrid {
 public:
   explicit RankGrid(GridAttr grid) : grid(grid) {}

@@ -1,4 +1,4 @@
-// // Conversion between a logical tensor and the local tensors of the ranks of a mesh.
+// Conversion between a logical tensor and the local tensors of the ranks of a mesh.
 #ifndef PPC_INTERPRETER_SHARDEDTENSORS_H
 #define PPC_INTERPRETER_SHARDEDTENSORS_H
 
@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// /// Returns the local tensor of each rank: its block of the sharded dimensions, padded with zeros; of a partial
+/// Returns the local tensor of each rank: its block of the sharded dimensions, padded with zeros; of a partial
 /// value the full tensor on coordinate 0 of the partial axes and the neutral element (0, or minus infinity) elsewhere.
 /// Ranks are row-major over the axes of `grid`, which may have axes that `sharding` does not name (replicas).
 SmallVector<ReferenceTensor> cutTensor(const ReferenceTensor &logical, ShardingAttr sharding, GridAttr grid);

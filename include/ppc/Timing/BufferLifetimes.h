@@ -1,4 +1,4 @@
-// // Lifetimes of buffers, by stream.
+// Lifetimes of buffers, by stream.
 #ifndef PPC_TIMING_BUFFERLIFETIMES_H
 #define PPC_TIMING_BUFFERLIFETIMES_H
 
@@ -14,17 +14,17 @@ public:
   static FailureOr<BufferLifetimes> compute(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols,
                                             BufferUses &uses);
 
-  /// /// Whether in the step all uses of one buffer have completed when any of the other starts, and in the evaluation,
+  /// Whether in the step all uses of one buffer have completed when any of the other starts, and in the evaluation,
   /// too; either may come first. Both are of one device.
   bool areApart(uint32_t a, uint32_t b) const;
-  /// /// Whether all uses of both are on one stream, so that no two overlap.
+  /// Whether all uses of both are on one stream, so that no two overlap.
   bool takeTurns(uint32_t a, uint32_t b) const;
 
 private:
-  /// /// Lifetime of one buffer, by stream of its device; empty if it is not used.
+  /// Lifetime of one buffer, by stream of its device; empty if it is not used.
   struct Span {
-    SmallVector<uint32_t, 4> before; ///< ///< how many actions have completed whenever a use starts
-    SmallVector<uint32_t, 4> until;  ///< ///< how many have completed when all uses have
+    SmallVector<uint32_t, 4> before; ///< how many actions have completed whenever a use starts
+    SmallVector<uint32_t, 4> until;  ///< how many have completed when all uses have
   };
   LogicalResult add(std::vector<Span> &spans, const StepEvents &events, BufferUses &uses);
 

@@ -1,4 +1,4 @@
-// // Accesses of actions to the memory of their devices.
+// Accesses of actions to the memory of their devices.
 #ifndef PPC_TIMING_BUFFERUSES_H
 #define PPC_TIMING_BUFFERUSES_H
 
@@ -9,12 +9,11 @@ namespace mlir::ppc {
 /// A use of a slot of a buffer by an action.
 struct BufferUse {
   uint32_t buffer; ///< its number in the program
-  int64_t slot;    ///< ///< 0 if the buffer has no slots
+  int64_t slot;    ///< 0 if the buffer has no slots
   std::optional<int64_t>
-      microBatch; ///< ///< micro-batch of the value; none if the buffer has no slots or the action gives none
+      microBatch; ///< micro-batch of the value; none if the buffer has no slots or the action gives none
   bool isRead, isWrite;
-  std::optional<uint32_t> early =
-      std::nullopt; ///< ///< for a run: the entry of `early` with which the use ends, if any
+  std::optional<uint32_t> early = std::nullopt; ///< for a run: the entry of `early` with which the use ends, if any
 };
 
 /// The buffers of a program, numbered, and what each action does with them: ActionOpInterface::getAccesses, asked once
@@ -25,11 +24,11 @@ public:
   BufferUses(ppcrt::ProgramOp program, ppcrt::ProgramSymbols &symbols);
 
   ArrayRef<ppcrt::BufferOp> getBuffers() const { return buffers; }
-  /// /// The range of buffers of the device with index `device`: [first, first of the next).
+  /// The range of buffers of the device with index `device`: [first, first of the next).
   uint32_t firstBuffer(size_t device) const { return firstBuffers[device]; }
-  /// /// The buffer whose slots that one uses: the one that it shares, or itself.
+  /// The buffer whose slots that one uses: the one that it shares, or itself.
   uint32_t ownerOf(uint32_t buffer) const { return owners[buffer]; }
-  /// /// The uses of `action`, in its order; valid until the next call.
+  /// The uses of `action`, in its order; valid until the next call.
   ArrayRef<BufferUse> of(Operation *action);
 
 private:
@@ -44,7 +43,7 @@ private:
   std::vector<BufferUse> current;
 };
 
-/// /// "slot 1 of @h (saved x)", "@w (parameter w)": for messages to users.
+/// "slot 1 of @h (saved x)", "@w (parameter w)": for messages to users.
 std::string describeSlot(ppcrt::BufferOp buffer, int64_t slot);
 
 } // namespace mlir::ppc

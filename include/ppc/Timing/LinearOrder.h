@@ -1,4 +1,4 @@
-// // One order of all events of a step; if there is one the step has no deadlock.
+// One order of all events of a step; if there is one the step has no deadlock.
 #ifndef PPC_TIMING_LINEARORDER_H
 #define PPC_TIMING_LINEARORDER_H
 

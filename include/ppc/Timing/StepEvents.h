@@ -1,4 +1,4 @@
-// // Events of a step of a program, starts and ends on all devices, and the order between them.
+// Events of a step of a program, starts and ends on all devices, and the order between them.
 #ifndef PPC_TIMING_STEPEVENTS_H
 #define PPC_TIMING_STEPEVENTS_H
 
@@ -9,13 +9,13 @@ namespace mlir::ppc {
 /// An action of a device, or what happens in the code that an action runs: communication between devices, or that it
 /// finishes with some of its buffers (`ppcrt.reach`). It begins and it ends.
 struct Activity {
-  Operation *op;   ///< ///< the action, or the op in the code of one
+  Operation *op;   ///< the action, or the op in the code of one
   uint32_t action; ///< the activity of the action: itself, or the one that runs the code
-  uint32_t device; ///< ///< index of the device in the program
+  uint32_t device; ///< index of the device in the program
   uint32_t stream; ///< streams of all devices are numbered together
-  uint32_t place;  ///< ///< index of the action among those of its stream, from 0
+  uint32_t place;  ///< index of the action among those of its stream, from 0
 
-  /// /// Whether the code of an action finishes here with buffers. The program points that a stream's actions reach
+  /// Whether the code of an action finishes here with buffers. The program points that a stream's actions reach
   /// form a stream of their own.
   bool isReach() const { return isa<ppcrt::ReachOp>(op); }
 };
@@ -41,19 +41,19 @@ inline bool isEnd(Event event) { return event % 2; }
 ///   ops in one order.)
 class StepEvents {
 public:
-  /// /// Fails with an error at the op, and notes at the other end: a message that no device sends or receives, a token
+  /// Fails with an error at the op, and notes at the other end: a message that no device sends or receives, a token
   /// of another step or of a program point that the code does not reach, a group that the device is not in, collectives
   /// whose members do not do the same.
   static FailureOr<StepEvents> build(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols, bool isEvaluation);
 
-  /// /// Activities by device, in the order in which actions are issued; activities in the code of an action follow it.
+  /// Activities by device, in the order in which actions are issued; activities in the code of an action follow it.
   ArrayRef<Activity> getActivities() const { return activities; }
   size_t getEventCount() const { return 2 * activities.size(); }
-  /// /// Events that cannot happen before `event` has.
+  /// Events that cannot happen before `event` has.
   ArrayRef<Event> getLater(Event event) const {
     return ArrayRef(later).slice(firstLater[event], firstLater[event + 1] - firstLater[event]);
   }
-  /// /// Additional waits: of ranks of one device for ranks at other coordinates of another one, in groups that list
+  /// Additional waits: of ranks of one device for ranks at other coordinates of another one, in groups that list
   /// their ranks. They can be part of a cycle, but order nothing on any one rank.
   ArrayRef<std::pair<Event, Event>> getWaitsAcross() const { return waitsAcross; }
   size_t getStreamCount() const { return streams.size(); }
@@ -73,7 +73,7 @@ public:
   ArrayRef<uint32_t> getGroups(uint32_t activity) const;
   size_t getGroupCount() const { return groupCount; }
 
-  /// /// "send of @m, micro-batch 3, on device 0": for messages to users.
+  /// "send of @m, micro-batch 3, on device 0": for messages to users.
   std::string describe(uint32_t activity) const;
 
 private:

@@ -1,4 +1,4 @@
-// // Check that uses of one location are ordered, and the contents of the location by then.
+// Check that uses of one location are ordered, and the contents of the location by then.
 #ifndef PPC_TIMING_USEORDER_H
 #define PPC_TIMING_USEORDER_H
 
@@ -7,21 +7,21 @@
 
 namespace mlir::ppc {
 
-/// /// Locations that actions use: slots of buffers, ranges of bytes, communicators. Uses are added in the order of
+/// Locations that actions use: slots of buffers, ranges of bytes, communicators. Uses are added in the order of
 /// followClocks. After an unordered use has been found, the state of its location means nothing.
 class UseOrder {
 public:
   UseOrder(const StepEvents &events, size_t placeCount) : events(events), places(placeCount) {}
 
-  /// /// Adds a use by the action that starts at `clock`, which ends with `last` (StepEvents::endOfUse). Of any two
+  /// Adds a use by the action that starts at `clock`, which ends with `last` (StepEvents::endOfUse). Of any two
   /// uses, one of them a write, one must have completed when the other starts; returns the action of the earlier use
   /// that violates this, which may be one by the same action.
   std::optional<uint32_t> add(size_t place, uint32_t last, Clock clock, bool isWrite);
 
-  /// /// Contents of a location: a number that the caller gives meaning; kNothing before anything was written.
+  /// Contents of a location: a number that the caller gives meaning; kNothing before anything was written.
   static constexpr int64_t kNothing = -1;
   int64_t content(size_t place) const { return places[place].content; }
-  /// /// The action that wrote the contents; none if they were stored before the step, or if there are none.
+  /// The action that wrote the contents; none if they were stored before the step, or if there are none.
   std::optional<uint32_t> writer(size_t place) const {
     uint32_t last = places[place].writer;
     return last == kNone ? std::nullopt : std::optional(events.getActivities()[last].action);

@@ -31,7 +31,7 @@ struct Loop {
   SmallVector<unsigned> original; // the op's loops in it
 };
 
-/// /// Strides of operand `index` along each loop, in elements, and the offset of its first element.
+/// Strides of operand `index` along each loop, in elements, and the offset of its first element.
 struct FlatAccess {
   int64_t start = 0;
   SmallVector<int64_t> strides;
@@ -114,18 +114,18 @@ SmallVector<Loop> planLoops(linalg::LinalgOp op, ArrayRef<FlatAccess> accesses) 
   return merged;
 }
 
-/// /// Partial sums of a vectorised loop, interleaved. LLVM would choose their number by the cost of an iteration, down
+/// Partial sums of a vectorised loop, interleaved. LLVM would choose their number by the cost of an iteration, down
 /// to address arithmetic: the same loop would round differently if its buffers had other offsets.
 constexpr int32_t kInterleavedSums = 4;
 
-/// /// Vectors of a loop over polynomials that are computed interleaved. Each step of a polynomial depends on the one
+/// Vectors of a loop over polynomials that are computed interleaved. Each step of a polynomial depends on the one
 /// before, and a vector has more of them, with its rounding to bf16, than the processor looks ahead: LLVM counts the
 /// operations of such a loop, not their latency, and would compute one vector at a time. Remaining elements are
 /// computed one by one, so the loop has to be long.
 constexpr int32_t kInterleavedPolynomials = 4;
 constexpr int64_t kShortestInterleaved = 1024;
 
-/// /// Whether the op computes functions that become polynomials.
+/// Whether the op computes functions that become polynomials.
 bool computesPolynomials(linalg::LinalgOp op) {
   return llvm::any_of(op.getBlock()->without_terminator(),
                       [](Operation &inner) { return isa<math::ExpOp, math::LogOp, math::ErfOp>(inner); });
@@ -171,7 +171,7 @@ private:
 
   /// Loop `depth` and all inside it. `carried` are the sums so far, when in registers; returns the new ones.
   SmallVector<Value> emitLoops(unsigned depth, SmallVector<Value> carried) {
-    // // Operands that are invariant in the loops from here on are read once. No element that is written here can alias
+    // Operands that are invariant in the loops from here on are read once. No element that is written here can alias
     // them: an operand that shares memory with a result follows the same loops.
     for (OpOperand *operand : op.getDpsInputOperands())
       if (depth == loopsThatMove(*operand))
@@ -283,7 +283,7 @@ private:
   unsigned firstRegister = 0;
 };
 
-/// /// f32 to bf16, to nearest even, with shifts of 16 bits. NaNs are preserved by a mask that is added to the bits:
+/// f32 to bf16, to nearest even, with shifts of 16 bits. NaNs are preserved by a mask that is added to the bits:
 /// LLVM would move a select after the extraction of the upper half, and select between halves of a vector one by one.
 struct RoundToBf16 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -332,7 +332,7 @@ struct LinalgToSCFPass : impl::LinalgToSCFPassBase<LinalgToSCFPass> {
                                       math::ErfOp::getOperationName()};
     populateMathPolynomialApproximationPatterns(patterns,
                                                 [&](StringRef name) { return llvm::is_contained(approximated, name); });
-    // // By shifts of 16 bits: equal on every machine, and vectorised on those without an instruction for it.
+    // By shifts of 16 bits: equal on every machine, and vectorised on those without an instruction for it.
     patterns.add<RoundToBf16>(&getContext(), /*benefit=*/2);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -1,4 +1,4 @@
-// // Communication that code starts and waits for, where a token is the number of a request; and ppcrt.reach.
+// Communication that code starts and waits for, where a token is the number of a request; and ppcrt.reach.
 #include "Patterns.h"
 
 #include "dialects/ppcrt/PpcRt.h"

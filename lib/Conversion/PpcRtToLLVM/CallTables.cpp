@@ -1,4 +1,4 @@
-// // The functions of a stage as data: each call is the number of a callee and a list of addresses, and one small loop
+// The functions of a stage as data: each call is the number of a callee and a list of addresses, and one small loop
 // makes the calls. Code for them would take longer to generate than all callees together.
 #include "Patterns.h"
 
@@ -11,7 +11,7 @@
 
 namespace mlir::ppc {
 
-/// /// Makes `count` calls. A row of `calls` is: callee, number of operands, and for each the number of a buffer and an
+/// Makes `count` calls. A row of `calls` is: callee, number of operands, and for each the number of a buffer and an
 /// offset in bytes. Callees take the rank and the array of their addresses; MOST_OPERANDS is replaced by the maximal
 /// number of operands.
 static const char kCallLoop[] = R"mlir(
@@ -115,7 +115,7 @@ LogicalResult CallTables::extract(ModuleOp module) {
   return success();
 }
 
-/// /// A callee that completes an entry of `early`.
+/// A callee that completes an entry of `early`.
 static LLVM::LLVMFuncOp makeReach(ImplicitLocOpBuilder &b, ModuleOp module, StringAttr name, int64_t entry) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), none = LLVM::LLVMVoidType::get(b.getContext());
   b.setInsertionPointToStart(module.getBody());
@@ -145,7 +145,7 @@ void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMF
   auto loop = *parsed->getOps<LLVM::LLVMFuncOp>().begin();
   loop->moveBefore(&module.getBody()->front());
 
-  SmallVector<LLVM::LLVMFuncOp> entries; // // by callee
+  SmallVector<LLVM::LLVMFuncOp> entries; // by callee
   for (StringAttr body : bodies)
     entries.push_back(reaches.contains(body)
                           ? makeReach(b, module, body, reaches.lookup(body))

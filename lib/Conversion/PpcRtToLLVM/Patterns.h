@@ -10,10 +10,10 @@
 
 namespace mlir::ppc {
 
-/// /// Prefix of names of the C ABI.
+/// Prefix of names of the C ABI.
 inline constexpr StringRef kRuntimePrefix = "ppcrt_";
 
-/// /// Gives every function of the module, and every runtime function that is called already, a first argument for the
+/// Gives every function of the module, and every runtime function that is called already, a first argument for the
 /// rank that it runs as, and forwards it at calls. Before conversion.
 void takeRank(ModuleOp module);
 /// The rank that `op` runs as: the first argument of its function.
@@ -22,23 +22,23 @@ Value rankOf(ConversionPatternRewriter &rewriter, Operation *op);
 /// Calls the runtime function `name` of the C ABI, which it declares in the module when needed.
 LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                          ValueRange arguments);
-/// /// Overload for a query about a rank whose answer never changes.
+/// Overload for a query about a rank whose answer never changes.
 LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                         ValueRange arguments);
 
 void populateLibrary(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
-/// /// Patterns for communication that is started and waited for, and for ppcrt.reach.
+/// Patterns for communication that is started and waited for, and for ppcrt.reach.
 void populateAsynchronous(LLVMTypeConverter &converter, RewritePatternSet &patterns);
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 
-/// /// The functions of a stage that only call compiled functions (`ppcrt.call`), as tables: callee, number of
+/// The functions of a stage that only call compiled functions (`ppcrt.call`), as tables: callee, number of
 /// operands, and for each operand the number of a buffer of the stage's function and an offset in bytes. `ppcrt.reach`
 /// is a callee without operands.
 class CallTables {
 public:
   /// Takes such functions out of the module, before conversion.
   LogicalResult extract(ModuleOp module);
-  /// /// Adds them again, as entries that make the calls of a table. `makeEntry` wraps a callee in a function that
+  /// Adds them again, as entries that make the calls of a table. `makeEntry` wraps a callee in a function that
   /// takes the rank and an array of addresses.
   void emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMFuncOp, StringRef)> makeEntry);
 
@@ -50,7 +50,7 @@ private:
   };
   SmallVector<Table> tables;
   llvm::SetVector<StringAttr> bodies;
-  DenseMap<StringAttr, int64_t> reaches; ///< ///< callees that complete an entry of `early`, with its number
+  DenseMap<StringAttr, int64_t> reaches; ///< callees that complete an entry of `early`, with its number
   int64_t mostOperands = 0;
 };
 

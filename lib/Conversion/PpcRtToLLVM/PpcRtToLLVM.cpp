@@ -44,7 +44,7 @@ LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, Stri
 }
 
 namespace {
-/// /// Moves loop annotations from discardable attributes of the closing branches to the form that LLVM reads.
+/// Moves loop annotations from discardable attributes of the closing branches to the form that LLVM reads.
 void takeLoopAnnotations(ModuleOp module) {
   module.walk([](LLVM::BrOp branch) {
     if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation")) {
@@ -83,11 +83,11 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     makeEntries(getOperation(), tables);
     for (auto group : llvm::make_early_inc_range(getOperation().getOps<ppcrt::GroupOp>()))
       group.erase();
-    // // LLVM does not read the attributes of arguments and results.
+    // LLVM does not read the attributes of arguments and results.
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       function.removeArgAttrsAttr();
       function.removeResAttrsAttr();
-      // // A callee is compiled once however many layers call it.
+      // A callee is compiled once however many layers call it.
       if (!function.isExternal() && function.isPrivate())
         function.setNoInline(true);
     }

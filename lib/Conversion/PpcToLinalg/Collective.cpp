@@ -174,7 +174,7 @@ SmallVector<Value> localSlice(LocalSliceOp op, ScalarBuilder &b) {
   })};
 }
 
-/// /// The runtime supports an exchange that splits and concatenates dimension 0 of blocks; anything else becomes one.
+/// The runtime supports an exchange that splits and concatenates dimension 0 of blocks; anything else becomes one.
 LogicalResult exchange(AllToAllOp op, PatternRewriter &rewriter) {
   auto in = tensorType(op.getX()), out = tensorType(op.getY());
   int64_t cut = op.getSplitDim(), joined = op.getConcatDim(), ranks = in.getDimSize(cut) / out.getDimSize(cut);

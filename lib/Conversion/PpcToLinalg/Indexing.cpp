@@ -33,7 +33,7 @@ SmallVector<Value> embedding(EmbeddingOp op, ScalarBuilder &b) {
   })};
 }
 
-/// /// The tensor to which the only user of `product` adds it, if it is an argument: then the gradient can be
+/// The tensor to which the only user of `product` adds it, if it is an argument: then the gradient can be
 /// accumulated there directly.
 Value accumulatorOf(Value product) {
   auto add = product.hasOneUse() ? dyn_cast<AddOp>(*product.getUsers().begin()) : AddOp();
@@ -114,7 +114,7 @@ private:
   std::map<std::tuple<const void *, uint64_t, int64_t>, Table> tables;
 };
 
-/// /// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables contain signs, and 1 and 0
+/// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables contain signs, and 1 and 0
 /// for elements that are not rotated. Computed here in f64. If positions are sharded, the constants are of all blocks,
 /// with zeros in the padding, and each rank takes its rows.
 struct RotaryTables {
@@ -226,7 +226,7 @@ struct RotaryPattern : OpRewritePattern<RotaryOp> {
     rewriter.replaceOp(op, rotary(op, *angles, builder));
     return success();
   }
-  std::unique_ptr<RotaryAngles> angles; // // tables of one module, which one thread converts
+  std::unique_ptr<RotaryAngles> angles; // tables of one module, which one thread converts
 };
 
 } // namespace

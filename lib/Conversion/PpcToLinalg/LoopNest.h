@@ -56,10 +56,10 @@ struct ScalarBuilder : ImplicitLocOpBuilder {
   Value subIndex(Value a, Value b) { return arith::SubIOp::create(*this, a, b); }
 };
 
-/// /// `value` in another floating-point type, rounded if that has fewer bits; integers stay.
+/// `value` in another floating-point type, rounded if that has fewer bits; integers stay.
 Value convertFloat(ScalarBuilder &builder, Value value, Type type);
 
-/// /// Given the elements of the inputs, then of the results so far, returns the results' new elements. Elements of
+/// Given the elements of the inputs, then of the results so far, returns the results' new elements. Elements of
 /// 16-bit types arrive as f32 (`sumType`), and the returned elements are rounded once, as they are stored.
 using LoopBody = function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange)>;
 

@@ -1,4 +1,4 @@
-// // Ops of the loss. cross_entropy itself is gone by now (ppc-expand-cross-entropy).
+// Ops of the loss. cross_entropy itself is gone by now (ppc-expand-cross-entropy).
 #include "LoopNest.h"
 
 namespace mlir::ppc {

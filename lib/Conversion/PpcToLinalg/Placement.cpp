@@ -1,4 +1,4 @@
-// // Ops of a rank on its own blocks, without communication.
+// Ops of a rank on its own blocks, without communication.
 #include "LoopNest.h"
 
 namespace mlir::ppc {

@@ -3,7 +3,7 @@
 
 namespace mlir::ppc {
 namespace {
-/// /// Type of sums along each row: f32 or wider.
+/// Type of sums along each row: f32 or wider.
 RankedTensorType withoutLast(RankedTensorType type) {
   return RankedTensorType::get(type.getShape().drop_back(), sumType(type.getElementType()));
 }

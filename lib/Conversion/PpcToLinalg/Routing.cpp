@@ -25,7 +25,7 @@ Carried carriedLoops(ScalarBuilder &b, ArrayRef<int64_t> shape, ValueRange initi
   return Carried(nest.results.begin(), nest.results.end());
 }
 
-/// /// A loop-carried tensor starts in an allocation of its own: bufferization does not see through the loop that
+/// A loop-carried tensor starts in an allocation of its own: bufferization does not see through the loop that
 /// writing to the destination of a result from the beginning would be right, and would refuse (a `tensor.empty` becomes
 /// that destination).
 Value carriedTensor(ScalarBuilder &b, ArrayRef<int64_t> shape, Type element) {

@@ -48,7 +48,7 @@ SmallVector<Value> reshape(ReshapeOp op, ScalarBuilder &b) {
   return {value};
 }
 
-/// /// Offset of the elements of a part that begins `start` elements into `whole` along `dim`, by the part's loops. The
+/// Offset of the elements of a part that begins `start` elements into `whole` along `dim`, by the part's loops. The
 /// full tensor is one dimension there: linalg takes a plain loop as an index only if it runs through all of the
 /// dimension.
 AffineMap placeOf(ScalarBuilder &b, RankedTensorType whole, int64_t dim, int64_t start) {
@@ -60,7 +60,7 @@ AffineMap placeOf(ScalarBuilder &b, RankedTensorType whole, int64_t dim, int64_t
 
 SmallVector<ReassociationIndices> allDims(int64_t rank) { return {llvm::to_vector(llvm::seq<int64_t>(0, rank))}; }
 
-/// /// `type` with dimension `dim` split into `runs` runs, and the groups of dimensions that lead there.
+/// `type` with dimension `dim` split into `runs` runs, and the groups of dimensions that lead there.
 RankedTensorType inRuns(RankedTensorType type, int64_t dim, int64_t runs) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] /= runs;
@@ -75,13 +75,13 @@ SmallVector<ReassociationIndices> groupsOfRuns(int64_t rank, int64_t dim) {
   return groups;
 }
 
-/// /// Whether parts along `dim` are contiguous: all dimensions before it have one element.
+/// Whether parts along `dim` are contiguous: all dimensions before it have one element.
 bool liesTogether(RankedTensorType whole, int64_t dim, int64_t runs) {
   return runs == 1 && whole.getRank() > 1 &&
          llvm::all_of(whole.getShape().take_front(dim), [](int64_t extent) { return extent == 1; });
 }
 
-/// /// Whether only matmuls use the parts, which they read in place.
+/// Whether only matmuls use the parts, which they read in place.
 bool isOfProducts(SplitOp op) {
   return liesTogether(tensorType(op.getX()), op.getDim(), op.getRuns()) &&
          llvm::all_of(op->getUsers(), [](Operation *user) {
@@ -130,7 +130,7 @@ SmallVector<Value> split(SplitOp op, ScalarBuilder &b) {
   return parts;
 }
 
-/// /// The result of communication that `value` is, without dimensions of one element around it; null for other values.
+/// The result of communication that `value` is, without dimensions of one element around it; null for other values.
 Value communicated(Value value) {
   while (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
     value = expand.getSrc();
@@ -138,7 +138,7 @@ Value communicated(Value value) {
   return isa_and_nonnull<ppcrt::AllReduceOp, ppcrt::ReduceScatterOp, ReduceScatterOp>(op) ? value : Value();
 }
 
-/// /// The op that first writes a part.
+/// The op that first writes a part.
 Operation *beginOf(Value part) {
   while (auto insert = part.getDefiningOp<tensor::InsertSliceOp>())
     part = insert.getDest();
@@ -150,7 +150,7 @@ Operation *beginOf(Value part) {
   return op;
 }
 
-/// /// Whether all parts come from communication, which writes them to their offsets.
+/// Whether all parts come from communication, which writes them to their offsets.
 bool isOfCommunication(ConcatOp op) {
   return liesTogether(op.getType(), op.getDim(), op.getRuns()) && llvm::all_of(op.getParts(), [](Value part) {
            auto inner = part.getDefiningOp<ConcatOp>();
@@ -159,7 +159,7 @@ bool isOfCommunication(ConcatOp op) {
          });
 }
 
-/// /// Inserts each part as soon as it is computed, before the ops that compute the next one.
+/// Inserts each part as soon as it is computed, before the ops that compute the next one.
 Value insertParts(ConcatOp op, ScalarBuilder &b) {
   auto type = op.getType();
   int64_t dim = op.getDim(), start = 0, rank = type.getRank();
@@ -180,7 +180,7 @@ Value insertParts(ConcatOp op, ScalarBuilder &b) {
   return whole;
 }
 
-/// /// Adds each part at its offset to zeros: a loop that only wrote the part would not define the rest.
+/// Adds each part at its offset to zeros: a loop that only wrote the part would not define the rest.
 SmallVector<Value> concat(ConcatOp op, ScalarBuilder &b) {
   if (isOfCommunication(op))
     return {insertParts(op, b)};

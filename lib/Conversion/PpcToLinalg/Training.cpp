@@ -15,7 +15,7 @@ SmallVector<Value> squaredNorm(SquaredNormOp op, ScalarBuilder &b) {
   return {convertTensor(b, norm, tensorType(op.getY()).getElementType())};
 }
 
-/// /// Terms that depend on the step only are computed once, in f64: 1 - beta^t loses most digits of an f32.
+/// Terms that depend on the step only are computed once, in f64: 1 - beta^t loses most digits of an f32.
 SmallVector<Value> adamw(AdamwOp op, ScalarBuilder &b) {
   auto type = tensorType(op.getParameter());
   Type element = sumType(type.getElementType());
@@ -37,7 +37,7 @@ SmallVector<Value> adamw(AdamwOp op, ScalarBuilder &b) {
   Value lr = convert(load(op.getLr()), element), scale = convert(load(op.getScale()), element);
   AffineMap all = allLoops(b, type.getRank());
   auto access = [&](Value tensor) { return Access{tensor, all}; };
-  // // The results are stored where the operands were.
+  // The results are stored where the operands were.
   return loopNest(
       b, access(op.getGradient()), {access(op.getParameter()), access(op.getM()), access(op.getV())}, {},
       [&](ScalarBuilder &s, ValueRange v) {

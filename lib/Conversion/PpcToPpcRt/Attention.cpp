@@ -17,7 +17,7 @@ Value withType(PatternRewriter &rewriter, Value value, Type element) {
              : ConvertOp::create(rewriter, value.getLoc(), withElement(type, element), value);
 }
 
-/// /// Position of the first query of a block among the keys, on the rank that runs this; null if the op holds all of
+/// Position of the first query of a block among the keys, on the rank that runs this; null if the op holds all of
 /// them.
 template <typename OpTy> Value firstPosition(PatternRewriter &rewriter, OpTy op) {
   std::optional<BlockAttr> block = op.getQueries();

@@ -1,4 +1,4 @@
-// // Matmuls as one library call: which indices of the einsum are m, n and k, and which are loops around the call.
+// Matmuls as one library call: which indices of the einsum are m, n and k, and which are loops around the call.
 #include "Patterns.h"
 
 #include "dialects/ppc/Ppc.h"
@@ -10,7 +10,7 @@
 namespace mlir::ppc {
 namespace {
 
-/// /// Some loops of the matmul that run through memory as one, with the strides in elements of A, B and C (0: not
+/// Some loops of the matmul that run through memory as one, with the strides in elements of A, B and C (0: not
 /// indexed).
 struct Run {
   int64_t size = 1;
@@ -27,13 +27,13 @@ struct Run {
 
 enum Kind { batch, row, column, summed };
 
-/// /// A matmul without its buffers.
+/// A matmul without its buffers.
 struct Product {
   SmallVector<Run> runs[4]; // by kind
 
   Product(StringRef a, StringRef b, StringRef c, ArrayRef<int64_t> aShape, ArrayRef<int64_t> bShape,
           ArrayRef<int64_t> cShape) {
-    // // Indices in the order of C, then those summed over in the order of A: merging looks at neighbours only.
+    // Indices in the order of C, then those summed over in the order of A: merging looks at neighbours only.
     std::string letters = c.str();
     for (char letter : a)
       if (!c.contains(letter))
@@ -88,7 +88,7 @@ struct MatmulPattern : OpRewritePattern<MatmulOp> {
       return op.emitOpError() << "cannot run on the host in " << element << "; f32, f64 and bf16 can";
     Value a = op.getLhs(), b = op.getRhs();
     StringRef aLetters = op.lhsLetters(), bLetters = op.rhsLetters(), cLetters = op.resultLetters();
-    // // The library is fastest when the columns of C are contiguous: the operand that has C's last index becomes the
+    // The library is fastest when the columns of C are contiguous: the operand that has C's last index becomes the
     // right one.
     if (!cLetters.empty() && aLetters.contains(cLetters.back()) && !bLetters.contains(cLetters.back())) {
       std::swap(a, b);

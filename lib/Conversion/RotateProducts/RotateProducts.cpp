@@ -1,4 +1,4 @@
-// // ppc-rotate-products: matmuls of parameters whose blocks circulate on the ring of the ranks (rotated tensor
+// ppc-rotate-products: matmuls of parameters whose blocks circulate on the ring of the ranks (rotated tensor
 // parallelism, arXiv 2311.01635). In step s rank r has block (r - s) mod k.
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
@@ -94,7 +94,7 @@ private:
     });
   }
 
-  /// /// The sum, stored in the buffer of the previous sum: only one partial sum is live at a time.
+  /// The sum, stored in the buffer of the previous sum: only one partial sum is live at a time.
   Value add(Value part, Value sum) {
     if (!sum)
       return part;

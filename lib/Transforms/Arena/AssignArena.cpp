@@ -1,4 +1,4 @@
-// // Layout of a rank's memory: persistent buffers, slots, and buffers that share bytes since their lifetimes are
+// Layout of a rank's memory: persistent buffers, slots, and buffers that share bytes since their lifetimes are
 // disjoint.
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -70,7 +70,7 @@ private:
 };
 } // namespace
 
-/// /// Whether the contents are dead after the last use. Other buffers are read from outside as well: after the step,
+/// Whether the contents are dead after the last use. Other buffers are read from outside as well: after the step,
 /// or after a failure.
 static bool isGoneAfterUse(BufferOp buffer) {
   return buffer.getRole() == BufferRole::Scratch || buffer.getRole() == BufferRole::Gathered;
@@ -78,7 +78,7 @@ static bool isGoneAfterUse(BufferOp buffer) {
 
 bool ArenaLayout::mayShare(const Placed &placed, uint32_t number, BufferOp buffer) const {
   BufferOp other = placed.buffer;
-  // // Scratch does not outlive an action, so it may be used in turns.
+  // Scratch does not outlive an action, so it may be used in turns.
   bool hold = buffer.getRole() != BufferRole::Scratch || other.getRole() != BufferRole::Scratch;
   return lifetimes.areApart(placed.number, number) || (!hold && lifetimes.takeTurns(placed.number, number));
 }
@@ -105,7 +105,7 @@ void ArenaLayout::place(uint32_t number, BufferOp buffer) {
     buffer.setStride(stride);
 }
 
-/// /// Scratch buffers by stream, the streams in the order of their first routines: each has an offset of at most the
+/// Scratch buffers by stream, the streams in the order of their first routines: each has an offset of at most the
 /// sum of the largest scratch of each earlier stream.
 SmallVector<std::pair<uint32_t, BufferOp>> ArenaLayout::scratchByStream() {
   DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streams; // by routine
@@ -127,7 +127,7 @@ SmallVector<std::pair<uint32_t, BufferOp>> ArenaLayout::scratchByStream() {
 }
 
 void ArenaLayout::run() {
-  // // Persistent buffers first, then slots; buffers that may share bytes follow.
+  // Persistent buffers first, then slots; buffers that may share bytes follow.
   for (bool shares : {false, true}) {
     SmallVector<std::pair<uint32_t, BufferOp>> own;
     for (bool slots : {false, true})
@@ -149,7 +149,7 @@ void ArenaLayout::run() {
   placeSharing();
 }
 
-/// /// Gives buffers that share another one its offset.
+/// Gives buffers that share another one its offset.
 void ArenaLayout::placeSharing() {
   for (auto buffer : device.getBody().front().getOps<BufferOp>())
     if (FlatSymbolRefAttr shared = buffer.getSharesAttr()) {
@@ -159,7 +159,7 @@ void ArenaLayout::placeSharing() {
     }
 }
 
-/// /// Offsets in host memory, where no buffers share bytes: all are persistent, or in slots.
+/// Offsets in host memory, where no buffers share bytes: all are persistent, or in slots.
 void ArenaLayout::placeOnHost() {
   int64_t next = 0;
   for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
@@ -173,7 +173,7 @@ void ArenaLayout::placeOnHost() {
   }
 }
 
-/// /// Reports the size of the arena relative to the bytes in use at one time.
+/// Reports the size of the arena relative to the bytes in use at one time.
 static void report(DeviceOp device, BufferUses &uses, size_t place, int64_t alignment) {
   auto remark = remark::analysis(device.getLoc(), remark::RemarkOpts::name("arena").category("ppc-arena"));
   if (!remark)

@@ -1,4 +1,4 @@
-// // ppc-share-slots: values with disjoint lifetimes on a device use the same slots.
+// ppc-share-slots: values with disjoint lifetimes on a device use the same slots.
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,13 +18,13 @@ namespace {
 
 using namespace ppcrt;
 
-/// /// Buffers whose values are live from and until the same actions.
+/// Buffers whose values are live from and until the same actions.
 struct SameLifetimes {
   std::vector<Lifetime> byMicroBatch;
   SmallVector<BufferOp> buffers;
 };
 
-/// /// The values of one device that may use the slots of others.
+/// The values of one device that may use the slots of others.
 class SlotSharing {
 public:
   SlotSharing(DeviceOp device, size_t place, BufferUses &uses, int64_t microBatches)
@@ -34,7 +34,7 @@ public:
   void run();
 
 private:
-  /// /// Uses of a buffer: its stream, and its lifetimes in the step.
+  /// Uses of a buffer: its stream, and its lifetimes in the step.
   struct Use {
     Attribute stream;
     bool mayShare = true;
@@ -72,7 +72,7 @@ void SlotSharing::follow(Block &actions, bool isStep) {
   }
 }
 
-/// /// Lets the number-th buffer of each of these sets share the slots of the others, if that needs fewer slots.
+/// Lets the number-th buffer of each of these sets share the slots of the others, if that needs fewer slots.
 void SlotSharing::share(ArrayRef<size_t> together, size_t number) {
   std::vector<size_t> key(together.begin(), together.end());
   auto [found, isNew] = known.try_emplace(key);

@@ -18,7 +18,7 @@ bool isPreparation(Operation *op) {
 
 static constexpr StringRef kOneMicroBatch = ": it takes all samples in one micro-batch";
 
-/// /// `type` with `size` elements along `dim`.
+/// `type` with `size` elements along `dim`.
 static RankedTensorType withDimSize(RankedTensorType type, unsigned dim, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;

@@ -1,4 +1,4 @@
-// // Dependence of the values of a step on the samples of a batch, which decides whether the batch can be split in
+// Dependence of the values of a step on the samples of a batch, which decides whether the batch can be split in
 // time.
 #ifndef PPC_TRANSFORMS_AUTODIFF_BATCHANALYSIS_H
 #define PPC_TRANSFORMS_AUTODIFF_BATCHANALYSIS_H
@@ -23,7 +23,7 @@ public:
 
   /// Fails, with an error on the op or input at fault, where micro-batches would compute something else than the batch.
   LogicalResult run();
-  /// /// Gives the ops of a micro-batch slices of invariant values, and removes unused ops.
+  /// Gives the ops of a micro-batch slices of invariant values, and removes unused ops.
   void makeParts();
 
   /// The type of `value` in a micro-batch.
@@ -31,7 +31,7 @@ public:
 
   SmallVector<Operation *> body; ///< ops of one micro-batch, in order
   SmallVector<BlockArgument> inputs;
-  llvm::SetVector<Value> yielded; ///< ///< values used after the micro-batches: by ops of part update and as results
+  llvm::SetVector<Value> yielded; ///< values used after the micro-batches: by ops of part update and as results
 
 private:
   /// The loop of `op` that walks the samples, if one does.
@@ -49,7 +49,7 @@ private:
 
   func::FuncOp function;
   int64_t count;
-  DenseMap<Value, unsigned> batchDims; ///< ///< dimension of the samples, of values along the batch
+  DenseMap<Value, unsigned> batchDims; ///< dimension of the samples, of values along the batch
   DenseSet<Value> sums;
   SmallVector<std::pair<OpOperand *, unsigned>> parts; ///< operands of which a micro-batch needs its part, and where
   SmallVector<OpOperand *> divided;                    ///< invariant operands that are added to sums
@@ -57,7 +57,7 @@ private:
   DenseMap<std::pair<Value, unsigned>, Value> made;
 };
 
-/// /// Whether `op` casts a parameter for matmuls, with one result for all micro-batches: computed once, before them.
+/// Whether `op` casts a parameter for matmuls, with one result for all micro-batches: computed once, before them.
 bool isPreparation(Operation *op);
 bool isUpdate(Operation *op);
 

@@ -37,7 +37,7 @@ private:
     return argument && function.getArgAttr(argument.getArgNumber(), attr::parameter);
   }
 
-  /// /// Whether `value` is a parameter, or the cast of one that matmuls read.
+  /// Whether `value` is a parameter, or the cast of one that matmuls read.
   bool isWeight(Value value) {
     auto convert = value.getDefiningOp<ConvertOp>();
     return isParameter(value) || (convert && isParameter(convert.getX()));
@@ -45,11 +45,11 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
-  Attribute slice; ///< ///< ppc.slice of the op that is differentiated, if it has one
+  Attribute slice; ///< ppc.slice of the op that is differentiated, if it has one
   GradientCuts cuts;
   DenseSet<Value> active;
-  DenseMap<Value, Value> gradients; // // gradients of all values but parameters
-  /// /// Gradients by parameter and layer of use. Layers in order of arrival: the last layer first.
+  DenseMap<Value, Value> gradients; // gradients of all values but parameters
+  /// Gradients by parameter and layer of use. Layers in order of arrival: the last layer first.
   DenseMap<Value, SmallVector<std::pair<Attribute, Value>>> parameterGradients;
 };
 
@@ -124,7 +124,7 @@ void Differentiator::convertResultGradients(Operation *op, MutableArrayRef<Value
   for (auto [result, gradient] : llvm::zip_equal(op->getResults(), gradients)) {
     if (!gradient)
       continue;
-    // // The matmuls of both gradients read dy in the type of the operands: one copy serves both.
+    // The matmuls of both gradients read dy in the type of the operands: one copy serves both.
     auto matmul = dyn_cast<MatmulOp>(op);
     Type element = tensorType(matmul ? matmul.getLhs() : Value(result)).getElementType();
     gradient = converted(gradient, element, Part::Backward, layer);
@@ -153,7 +153,7 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     FailureOr<Value> gradient = differentiable.buildGradient(builder, number, resultGradients);
     if (failed(gradient))
       return op->emitOpError() << "has no derivative with respect to operand " << number;
-    // // Only matmuls are worth deferring: other ops read operands of the gradient of the input, which would have to be
+    // Only matmuls are worth deferring: other ops read operands of the gradient of the input, which would have to be
     // saved for longer.
     Part part = isWeight(operand) && isa<MatmulOp>(op) ? Part::WeightGradient : Part::Backward;
     label(before, part, layer);

@@ -1,9 +1,9 @@
-// // Shardings of gradient ops from the shardings of forward ops.
+// Shardings of gradient ops from the shardings of forward ops.
 #include "GradientCuts.h"
 
 namespace mlir::ppc {
 
-/// /// Whether `rule` can be sharded like `of`: it has the same loops, in whatever order.
+/// Whether `rule` can be sharded like `of`: it has the same loops, in whatever order.
 static bool walksLoopsOf(const ShardingRule &rule, const ShardingRule &of, DictionaryAttr factors) {
   if (rule.isNone() || rule.factors.size() != of.factors.size())
     return false;

@@ -16,7 +16,7 @@ namespace {
 /// A value that lies along the sequence.
 struct Sequence {
   int64_t dim = 0;
-  SmallVector<Value> slices; ///< ///< slices of computed values; inputs are sliced for each user
+  SmallVector<Value> slices; ///< slices of computed values; inputs are sliced for each user
 };
 
 class SequenceSlicer {
@@ -31,20 +31,20 @@ private:
   LogicalResult slice(Operation *op, const ShardingRule &rule, unsigned loop);
   LogicalResult sliceAttention(AttentionOp op);
   bool walksPositions(AttentionOp op);
-  /// /// The slices of keys, or values, along the sequence; empty if they are not along it.
+  /// The slices of keys, or values, along the sequence; empty if they are not along it.
   FailureOr<SmallVector<Value>> keyParts(Value value, AttentionOp op);
-  /// /// The keys, or values, that the queries of one slice see.
+  /// The keys, or values, that the queries of one slice see.
   Value keysOf(Value value, ArrayRef<Value> parts, AttentionOp op, int64_t number);
   /// Slices of `value` along `dim`, for `user`.
   FailureOr<SmallVector<Value>> slicesOf(Value value, int64_t dim, Operation *user);
-  /// /// A copy of `op` for one slice, with other operands. Types of results are unchanged.
+  /// A copy of `op` for one slice, with other operands. Types of results are unchanged.
   Operation *copy(Operation *op, ValueRange operands, int64_t number);
-  /// /// Records the results of `op`, slice by slice.
+  /// Records the results of `op`, slice by slice.
   void keep(Value value, int64_t dim, ArrayRef<Operation *> copies);
   void label(Operation *op, Operation *like, int64_t number);
-  /// /// Labels ops outside of slices that read results of slices with the last slice that they read.
+  /// Labels ops outside of slices that read results of slices with the last slice that they read.
   void labelRest();
-  /// /// Checks that no slice reads results of a later one.
+  /// Checks that no slice reads results of a later one.
   LogicalResult checkOrder();
   RankedTensorType sliceType(Value value, int64_t dim) const {
     SmallVector<int64_t> shape(tensorType(value).getShape());
@@ -122,7 +122,7 @@ FailureOr<SmallVector<Value>> SequenceSlicer::slicesOf(Value value, int64_t dim,
     return known->second.slices;
   Operation *op = value.getDefiningOp();
   if (auto constant = dyn_cast_or_null<ConstantOp>(op);
-      op && !constant) { // // independent of the inputs, but as long as the sequence
+      op && !constant) { // independent of the inputs, but as long as the sequence
     ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
     const TensorFactors &factors = rule.results[cast<OpResult>(value).getResultNumber()];
     if (factors[dim].size() != 1 || failed(slice(op, rule, factors[dim].front())))
@@ -191,7 +191,7 @@ static RankedTensorType withLength(Value value, int64_t length) {
 }
 
 FailureOr<SmallVector<Value>> SequenceSlicer::keyParts(Value value, AttentionOp op) {
-  if (!sequences.contains(value)) // // values that do not depend on an input are complete from the first slice on
+  if (!sequences.contains(value)) // values that do not depend on an input are complete from the first slice on
     return SmallVector<Value>();
   if (!op.getCausal() || tensorType(value).getDimSize(1) != tensorType(op.getQ()).getDimSize(1))
     return failure();
@@ -316,7 +316,7 @@ LogicalResult SequenceSlicer::run() {
   labelRest();
   if (failed(checkOrder()))
     return failure();
-  for (Operation *op : llvm::reverse(ops)) // // ops sliced on demand may precede the ops that demanded it
+  for (Operation *op : llvm::reverse(ops)) // ops sliced on demand may precede the ops that demanded it
     if (replaced.contains(op) && op->use_empty())
       op->erase();
   return success();

@@ -1,4 +1,4 @@
-// // Micro-batching: splits the batch dimension of all values in time, as the partitioner shards it over devices, and
+// Micro-batching: splits the batch dimension of all values in time, as the partitioner shards it over devices, and
 // sums.
 #include "BatchAnalysis.h"
 #include "mlir/IR/Builders.h"

@@ -11,7 +11,7 @@ using namespace ppcrt;
 
 namespace {
 
-/// /// Contents of a slot: the value of a micro-batch, by its number and the number of its buffer, as several may share
+/// Contents of a slot: the value of a micro-batch, by its number and the number of its buffer, as several may share
 /// the slot; or a value of the whole step.
 constexpr int64_t kOfStep = -2;
 int64_t valueOf(const BufferUse &use) { return use.microBatch ? int64_t(use.buffer) << 32 | *use.microBatch : kOfStep; }
@@ -36,11 +36,9 @@ private:
 
   const StepEvents &events;
   BufferUses &uses;
-  std::vector<size_t>
-      firstSlot; ///< ///< by buffer, and one more: first locations of slots; then those of groups, by device
+  std::vector<size_t> firstSlot; ///< by buffer, and one more: first locations of slots; then those of groups, by device
   UseOrder places;
-  DenseMap<uint32_t, uint32_t>
-      completed; ///< ///< by buffer that is a sum: the activity that first used the complete sum
+  DenseMap<uint32_t, uint32_t> completed; ///< by buffer that is a sum: the activity that first used the complete sum
 };
 
 std::vector<size_t> numberSlots(ArrayRef<BufferOp> buffers) {
@@ -50,7 +48,7 @@ std::vector<size_t> numberSlots(ArrayRef<BufferOp> buffers) {
   return first;
 }
 
-/// /// Verb for the use of a buffer by an action, for messages to users.
+/// Verb for the use of a buffer by an action, for messages to users.
 StringRef verbOf(Operation *action, bool isWrite) {
   if (isa<SendOp>(action))
     return "sent";
@@ -83,7 +81,7 @@ LogicalResult ProgramTime::begin(uint32_t activity, Clock ended) {
   return success();
 }
 
-/// /// Checks that the communication of a device over one group is ordered.
+/// Checks that the communication of a device over one group is ordered.
 LogicalResult ProgramTime::communicate(uint32_t activity, uint32_t group, Clock ended) {
   size_t place = firstSlot.back() + events.getActivities()[activity].device * events.getGroupCount() + group;
   std::optional<uint32_t> earlier = places.add(place, activity, ended, /*isWrite=*/true);
@@ -122,7 +120,7 @@ LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock en
   return success();
 }
 
-/// /// Checks that actions of the whole step use a sum after all micro-batches have added to it; a check may read it at
+/// Checks that actions of the whole step use a sum after all micro-batches have added to it; a check may read it at
 /// any time.
 LogicalResult ProgramTime::checkSum(uint32_t activity, const BufferUse &use) {
   Operation *action = op(activity);

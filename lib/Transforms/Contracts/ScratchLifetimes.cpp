@@ -12,9 +12,9 @@ namespace {
 /// A temporary.
 struct Temporary {
   memref::ViewOp view;
-  int64_t begin, end;                                ///< ///< range of bytes of the argument
+  int64_t begin, end;                                ///< range of bytes of the argument
   Operation *firstUse = nullptr, *lastUse = nullptr; ///< in the block of the function
-  int64_t first = 0, last = -1;                      ///< ///< indices of these ops; last < first if it is not used
+  int64_t first = 0, last = -1;                      ///< indices of these ops; last < first if it is not used
 };
 
 class ScratchCheck {

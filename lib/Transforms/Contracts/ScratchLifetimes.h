@@ -1,4 +1,4 @@
-// // Lifetimes of temporaries in the scratch of a function.
+// Lifetimes of temporaries in the scratch of a function.
 #ifndef PPC_LIB_TRANSFORMS_CONTRACTS_SCRATCHLIFETIMES_H
 #define PPC_LIB_TRANSFORMS_CONTRACTS_SCRATCHLIFETIMES_H
 
@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// /// Checks a function after `ppc-assign-offsets`: views of one argument of bytes at fixed offsets are temporaries
+/// Checks a function after `ppc-assign-offsets`: views of one argument of bytes at fixed offsets are temporaries
 /// and the scratch of calls. From its first to its last use, through whatever views of it and until the wait of
 /// communication that was started, no other one may use a byte of it. Found from the code alone. The source of
 /// communication in flight is not written meanwhile, its destination not used at all, be it scratch or not. Errors are

@@ -1,4 +1,4 @@
-// // ppc-verify-arena: checks bytes of the arena against the order of their uses, whichever pass assigned them.
+// ppc-verify-arena: checks bytes of the arena against the order of their uses, whichever pass assigned them.
 #include "ScratchLifetimes.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/SymbolTable.h"
@@ -15,12 +15,12 @@ namespace {
 
 using namespace ppcrt;
 
-/// /// The arenas of all devices, split into cells wherever a slot begins or ends, so that a slot is a range of cells.
+/// The arenas of all devices, split into cells wherever a slot begins or ends, so that a slot is a range of cells.
 class ArenaCells {
 public:
   explicit ArenaCells(BufferUses &uses) : uses(uses) {}
 
-  /// /// Fails, with an error, if a buffer has no offset or reaches past the end.
+  /// Fails, with an error, if a buffer has no offset or reaches past the end.
   LogicalResult cut(ProgramOp program);
 
   size_t size() const { return count; }
@@ -32,7 +32,7 @@ public:
     uint32_t buffer = bufferOf(slot);
     return describeSlot(uses.getBuffers()[buffer], slot - firstSlot[buffer]);
   }
-  /// /// Offset of a cell.
+  /// Offset of a cell.
   int64_t offset(size_t cell) const { return offsets[cell]; }
 
 private:
@@ -41,13 +41,13 @@ private:
   BufferUses &uses;
   std::vector<size_t> firstSlot; ///< by buffer, and one more
   std::vector<std::pair<size_t, size_t>> ranges;
-  std::vector<int64_t> offsets; ///< ///< by cell
+  std::vector<int64_t> offsets; ///< by cell
   size_t count = 0;
 };
 
 LogicalResult ArenaCells::cutDevice(DeviceOp device, uint32_t first, uint32_t last) {
   std::vector<int64_t> bounds;
-  // // Host memory is modelled as if it followed the arena.
+  // Host memory is modelled as if it followed the arena.
   int64_t arena = device.getArena().value_or(0);
   auto placeOf = [&](BufferOp buffer) {
     return int64_t(*buffer.getOffset()) + (buffer.getMemory() == Memory::Host ? arena : 0);
@@ -115,10 +115,10 @@ private:
   const StepEvents &events;
   BufferUses &uses;
   const ArenaCells &cells;
-  UseOrder places; ///< ///< by cell; its contents are a slot, and a micro-batch
+  UseOrder places; ///< by cell; its contents are a slot, and a micro-batch
 };
 
-/// /// Contents of a cell, as a number: a slot, and the micro-batch of its value; 0 for the micro-batch if the buffer
+/// Contents of a cell, as a number: a slot, and the micro-batch of its value; 0 for the micro-batch if the buffer
 /// has one value or the action gives none.
 int64_t contentOf(size_t slot, std::optional<int64_t> microBatch) {
   return int64_t(slot) << 24 | (microBatch ? *microBatch + 1 : 0);

@@ -67,7 +67,7 @@ private:
     return verifyIds(op);
   }
 
-  /// /// Checks ids that constants and shapes determine before there is data.
+  /// Checks ids that constants and shapes determine before there is data.
   LogicalResult verifyIds(Operation *op) {
     std::optional<IdUse> use = idUseOf(op);
     auto ids = use ? knownIds(op->getOperand(use->operand)) : std::nullopt;

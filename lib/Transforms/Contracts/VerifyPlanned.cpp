@@ -1,4 +1,4 @@
-// // ppc-verify-planned: every value has a sharding, and a legal one.
+// ppc-verify-planned: every value has a sharding, and a legal one.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/OpSharding.h"
 #include "ppc/Transforms/Contracts/Passes.h"

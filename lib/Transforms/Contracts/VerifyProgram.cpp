@@ -15,7 +15,7 @@ namespace {
 
 using namespace ppcrt;
 
-/// /// Counts of an event, with the last op, by micro-batch.
+/// Counts of an event, with the last op, by micro-batch.
 using Counts = llvm::MapVector<Attribute, DenseMap<int64_t, Operation *>>;
 
 class ProgramContract {
@@ -34,8 +34,8 @@ private:
   ProgramOp program;
   ProgramSymbols symbols;
   SymbolTable functions;
-  Counts runs;            ///< ///< of the device being checked
-  Counts sends, receives; ///< ///< of all devices
+  Counts runs;            ///< of the device being checked
+  Counts sends, receives; ///< of all devices
 };
 
 // C1

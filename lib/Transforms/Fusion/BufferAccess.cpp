@@ -12,7 +12,7 @@ namespace mlir::ppc {
 Value rootBuffer(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<memref::ViewOp>(view) && isa<BlockArgument>(view.getViewSource()))
-      break; // // an offset in the scratch
+      break; // an offset in the scratch
     buffer = view.getViewSource();
   }
   return buffer;

@@ -63,7 +63,7 @@ std::optional<Part> partOf(linalg::GenericOp op) {
   return part;
 }
 
-/// /// The ops after `fill` that add parts to it before any other use; empty if they do not fill all of it.
+/// The ops after `fill` that add parts to it before any other use; empty if they do not fill all of it.
 SmallVector<Part> partsOf(linalg::FillOp fill) {
   Value root = fill.getOutputs()[0];
   SmallVector<Part> parts;
@@ -135,7 +135,7 @@ OpOperand *writerOf(const Part &part, Operation *fill) {
              : nullptr;
 }
 
-/// /// Lets the op that writes the part write it to its offset in `root`, whose rows are `part.step` apart; false if it
+/// Lets the op that writes the part write it to its offset in `root`, whose rows are `part.step` apart; false if it
 /// cannot.
 bool writeInto(const Part &part, linalg::FillOp fill) {
   Value root = fill.getOutputs()[0];

@@ -1,4 +1,4 @@
-// // Search for epilogues, and their cost in bytes.
+// Search for epilogues, and their cost in bytes.
 #include "ppc/Transforms/Fusion/EpilogueChain.h"
 #include "ppc/Transforms/Fusion/RegionChoice.h"
 
@@ -7,7 +7,7 @@
 
 namespace mlir::ppc {
 
-/// /// Rows and columns of results, and columns of parts, are multiples of this: libraries require it of the additional
+/// Rows and columns of results, and columns of parts, are multiples of this: libraries require it of the additional
 /// matrix, and so every address is a multiple of 16 bytes.
 static constexpr int64_t kColumns = 8;
 
@@ -44,7 +44,7 @@ Value EpilogueChain::value(unsigned number) const {
   return number ? found[number - 1].op->getResult(0) : gemm->getResult(0);
 }
 
-/// /// Whether the result has contiguous rows, comes from one matmul, and does not accumulate.
+/// Whether the result has contiguous rows, comes from one matmul, and does not accumulate.
 bool EpilogueChain::takesEpilogue() const {
   ppcrt::GemmOp op = gemm;
   ArrayRef<int64_t> sizes = op.getSizes(), strides = op.getStrides();
@@ -64,7 +64,7 @@ void EpilogueChain::findStages() {
     Value last = value(unsigned(found.size()));
     grows = false;
     for (Operation *user : llvm::make_early_inc_range(last.getUsers()))
-      // // A value with other uses can only be the operand of gelu.
+      // A value with other uses can only be the operand of gelu.
       if ((last.hasOneUse() || isa<GeluOp>(user)) && user->getBlock() == gemm->getBlock() && addStage(user)) {
         grows = true;
         break;
@@ -79,7 +79,7 @@ bool EpilogueChain::addStage(Operation *user) {
     return !hasStage(EpilogueStage::Rounding) && addSum(add);
   EpilogueStage stage{EpilogueStage::Rounding, user, Value()};
   if (auto convert = dyn_cast<ConvertOp>(user)) {
-    // // The addend of a bf16 result would be bf16 as well.
+    // The addend of a bf16 result would be bf16 as well.
     if (!element.isF32() || !tensorType(product().getA()).getElementType().isBF16() ||
         !convert.getType().getElementType().isBF16() || hasStage(EpilogueStage::Addend))
       return false;

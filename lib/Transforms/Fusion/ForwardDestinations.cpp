@@ -1,4 +1,4 @@
-// // ppc-forward-destinations: a buffer that is only copied elsewhere is replaced by the destination of the copy.
+// ppc-forward-destinations: a buffer that is only copied elsewhere is replaced by the destination of the copy.
 #include "ppc/Transforms/Fusion/BufferAccess.h"
 #include "ppc/Transforms/Fusion/Passes.h"
 
@@ -12,7 +12,7 @@ namespace mlir::ppc {
 
 namespace {
 
-/// /// `buffer`, whose rows are contiguous, in the shape of `type`.
+/// `buffer`, whose rows are contiguous, in the shape of `type`.
 Value inShape(ImplicitLocOpBuilder &b, Value buffer, MemRefType type) {
   auto own = cast<MemRefType>(buffer.getType());
   if (own == type)
@@ -49,7 +49,7 @@ struct ForwardDestinationsPass : impl::ForwardDestinationsPassBase<ForwardDestin
     if (!place || !made || made->getBlock() != copy->getBlock() || place.getOwner() != copy->getBlock())
       return;
     auto type = made.getType(), kept = dyn_cast<MemRefType>(place.getType());
-    // // The destination has no other use.
+    // The destination has no other use.
     if (!kept || !place.hasOneUse() || type.getRank() == 0 || kept.getRank() == 0 || !type.hasStaticShape() ||
         !type.getLayout().isIdentity() || !kept.getLayout().isIdentity() ||
         type.getElementType() != kept.getElementType() || type.getNumElements() != kept.getNumElements() ||

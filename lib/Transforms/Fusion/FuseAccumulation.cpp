@@ -1,4 +1,4 @@
-// // ppc-fuse-accumulation: add(acc, gemm) with destination acc becomes a gemm that accumulates there.
+// ppc-fuse-accumulation: add(acc, gemm) with destination acc becomes a gemm that accumulates there.
 #include "ppc/Transforms/Fusion/Passes.h"
 
 #include "dialects/ppc/Ppc.h"

@@ -1,4 +1,4 @@
-// // ppc-fuse-elementwise: upstream's fusion of elementwise linalg.generic ops, with a rule for when it is profitable.
+// ppc-fuse-elementwise: upstream's fusion of elementwise linalg.generic ops, with a rule for when it is profitable.
 #include "ppc/Transforms/Fusion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -12,7 +12,7 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Fusion/Passes.h.inc"
 
 namespace {
-/// /// A producer with other users would be recomputed for each of them; a consumer with a larger loop nest would
+/// A producer with other users would be recomputed for each of them; a consumer with a larger loop nest would
 /// recompute it for each iteration that it does not depend on.
 bool pays(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();

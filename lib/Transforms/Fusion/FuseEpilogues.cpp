@@ -1,4 +1,4 @@
-// // ppc-fuse-epilogues: elementwise ops after a matmul become its epilogue, as far as that moves the fewest bytes.
+// ppc-fuse-epilogues: elementwise ops after a matmul become its epilogue, as far as that moves the fewest bytes.
 #include "ppc/Transforms/Fusion/EpilogueChain.h"
 #include "ppc/Transforms/Fusion/Passes.h"
 
@@ -21,7 +21,7 @@ Operation *lastOf(Operation *op, ArrayRef<Value> values) {
   return op;
 }
 
-/// /// Creates the matmul with the first `length` stages of its chain.
+/// Creates the matmul with the first `length` stages of its chain.
 class ChainFuser {
 public:
   ChainFuser(const EpilogueChain &chain, unsigned length)
@@ -54,12 +54,12 @@ public:
     erase();
   }
 
-  /// /// Creates a matmul for each part of the split after the chain.
+  /// Creates a matmul for each part of the split after the chain.
   void fuse(SplitOp split) {
     int64_t rows = gemm.getSizes()[0], column = 0;
     for (Value part : split.getParts()) {
       int64_t columns = tensorType(part).getNumElements() / rows;
-      // // If the only user of a part reshapes it, it is written in that shape: directly to its destination.
+      // If the only user of a part reshapes it, it is written in that shape: directly to its destination.
       if (part.hasOneUse())
         if (auto reshape = dyn_cast<ReshapeOp>(*part.getUsers().begin()))
           part = reshape.getResult();

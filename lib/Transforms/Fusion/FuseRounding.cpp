@@ -1,4 +1,4 @@
-// // ppc-fuse-rounding: convert(gemm) becomes a gemm that stores the converted values.
+// ppc-fuse-rounding: convert(gemm) becomes a gemm that stores the converted values.
 #include "ppc/Transforms/Fusion/Passes.h"
 
 #include "dialects/ppc/Ppc.h"

@@ -1,4 +1,4 @@
-// // ppc-fuse-rows: loops between matmuls, attention and communication that share rows become one region each.
+// ppc-fuse-rows: loops between matmuls, attention and communication that share rows become one region each.
 #include "ppc/Transforms/Fusion/BufferAccess.h"
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Fusion/RegionChoice.h"
@@ -18,7 +18,7 @@ namespace mlir::ppc {
 
 namespace {
 
-/// /// Whether a run of loops continues after `op`: it only computes scalars, or names a buffer.
+/// Whether a run of loops continues after `op`: it only computes scalars, or names a buffer.
 bool isBetween(Operation *op) {
   return isa<memref::AllocOp, ViewLikeOpInterface>(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op));
 }
@@ -85,7 +85,7 @@ private:
     return nullptr;
   }
 
-  /// /// If a region overwrites a buffer that it has read, and the buffer is dead after the region, lets it write to a
+  /// If a region overwrites a buffer that it has read, and the buffer is dead after the region, lets it write to a
   /// new buffer instead: bufferization lets loops write over their last operand.
   void leaveInputs(scf::ExecuteRegionOp region) {
     Block &block = region.getRegion().front();
@@ -102,7 +102,7 @@ private:
     }
   }
 
-  /// /// Lets `op` and its successors in its block use a new buffer instead of `root`, if `op` overwrites it and no
+  /// Lets `op` and its successors in its block use a new buffer instead of `root`, if `op` overwrites it and no
   /// later op reads it through a view.
   void writeElsewhere(linalg::LinalgOp op, Value root) {
     OpOperand *out = nullptr;
@@ -140,7 +140,7 @@ private:
     return clone->getResult(0);
   }
 
-  /// /// Moves buffers whose values are not used outside of the region into it, in registers.
+  /// Moves buffers whose values are not used outside of the region into it, in registers.
   void keepInside(scf::ExecuteRegionOp region) {
     Block &block = region.getRegion().front();
     llvm::MapVector<Value, bool> buffers; // -> whether their first use writes alone

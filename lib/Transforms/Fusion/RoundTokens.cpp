@@ -21,7 +21,7 @@ struct RoundTokensPass : impl::RoundTokensPassBase<RoundTokensPass> {
     getOperation()->walk([&](ConvertOp op) { converts.push_back(op); });
     for (ConvertOp convert : converts) {
       auto dispatch = convert.getX().getDefiningOp<DispatchOp>();
-      // // Tokens that dispatch multiplies by weights are rounded after it.
+      // Tokens that dispatch multiplies by weights are rounded after it.
       if (!dispatch || dispatch.getWeights() || roundsOnTheWay(dispatch) || !convert.getX().hasOneUse() ||
           !tensorType(dispatch.getX()).getElementType().isF32() || !convert.getType().getElementType().isBF16())
         continue;

@@ -1,4 +1,4 @@
-// // Ops that can share the rows of a kernel, and the offsets of their operands.
+// Ops that can share the rows of a kernel, and the offsets of their operands.
 #include "ppc/Transforms/Fusion/RowRegion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,7 +36,7 @@ std::optional<Combination> combinationOf(linalg::LinalgOp op) {
 
 static int64_t product(ArrayRef<int64_t> sizes) { return ShapedType::getNumElements(sizes); }
 
-/// /// Whether the op only computes on its elements, whose widths are multiples of a byte, of buffers with known
+/// Whether the op only computes on its elements, whose widths are multiples of a byte, of buffers with known
 /// offsets.
 static bool isPlain(linalg::LinalgOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
@@ -60,7 +60,7 @@ static SmallVector<bool> reductionLoops(linalg::LinalgOp op) {
                              [](utils::IteratorType type) { return type == utils::IteratorType::reduction; });
 }
 
-/// /// The index at which loops split into those before, which cover `before` iterations, and the rest, which cover
+/// The index at which loops split into those before, which cover `before` iterations, and the rest, which cover
 /// `after`.
 static std::optional<unsigned> cutLoops(ArrayRef<int64_t> sizes, int64_t before, int64_t after) {
   for (unsigned cut = 0; cut <= sizes.size(); ++cut)
@@ -119,7 +119,7 @@ static std::optional<RowMember> memberOf(linalg::LinalgOp op, const RowDomain &d
   return member;
 }
 
-/// /// The domain that a reduction requires; std::nullopt for other ops, or if it has another form.
+/// The domain that a reduction requires; std::nullopt for other ops, or if it has another form.
 static std::optional<RowDomain> domainOf(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<bool> reduces = reductionLoops(op);
@@ -198,7 +198,7 @@ bool RowRegion::hasRole(RowRole role) const {
   return llvm::any_of(members, [&](const RowMember &member) { return member.role == role; });
 }
 
-/// /// True if no two iterations access one element.
+/// True if no two iterations access one element.
 static bool isInjective(const RowPlace &place, int64_t rows, int64_t columns) {
   SmallVector<LoopSpan> spans(place.rows);
   llvm::append_range(spans, place.columns);
@@ -214,7 +214,7 @@ static bool isInjective(const RowPlace &place, int64_t rows, int64_t columns) {
   return true;
 }
 
-/// /// True if two views of a buffer have no element in common in any two rows: adjacent parts of each row.
+/// True if two views of a buffer have no element in common in any two rows: adjacent parts of each row.
 static bool areApart(const RowPlace &a, const RowPlace &b) {
   auto length = [](const RowPlace &place) {
     return place.columns.size() == 1 && place.columns.front().step == 1 ? place.columns.front().size : 0;
@@ -234,7 +234,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
     Value buffer;
     const RowPlace *place;
     bool isLinear, isSummed, isStart, isWritten, isMixed;
-    SmallVector<std::pair<Value, const RowPlace *>> others; // // views at other offsets, disjoint from all before
+    SmallVector<std::pair<Value, const RowPlace *>> others; // views at other offsets, disjoint from all before
   };
   llvm::DenseMap<Value, Known> roots;
   for (const RowMember &member : members) {
@@ -277,7 +277,7 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
         isSame = true;
       }
       if (isSum && known.isStart && !known.isSummed && known.buffer == wholeBuffer(operand.get())) {
-        known.isSummed = true; // // its offsets are offsets of chunks
+        known.isSummed = true; // its offsets are offsets of chunks
         continue;
       }
       if (isSum || isStart || known.isStart)
@@ -335,7 +335,7 @@ bool RowRegion::fits(std::string *why, bool isPart) const {
     return false;
   if (!hasReductions())
     return true;
-  // // A multiprocessor has 65,536 registers, a thread at most 255, some of which addresses and arithmetic use.
+  // A multiprocessor has 65,536 registers, a thread at most 255, some of which addresses and arithmetic use.
   constexpr int64_t all = 65536, most = 255, others = 40, longest = 64;
   if (threads().elements() > longest || heldRegisters(*this) > std::min(most, all / threads().threads) - others)
     return refuse(why, "the rows do not fit into registers");

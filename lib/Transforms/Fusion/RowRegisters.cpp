@@ -1,4 +1,4 @@
-// // Registers of a thread for elements of a row, phase by phase.
+// Registers of a thread for elements of a row, phase by phase.
 #include "ppc/Transforms/Fusion/BufferAccess.h"
 #include "ppc/Transforms/Fusion/RowPhases.h"
 
@@ -10,9 +10,9 @@ namespace {
 /// The elements that a thread has of a row of a buffer, from when they are read or written until another member writes
 /// there.
 struct HeldValue {
-  int64_t bytes;        // // per element
-  bool isLoaded;        // // all at once at the start of the phase, else written group by group
-  unsigned first, last; // // phases in which it is used; both are the phase of its member if its value is not read
+  int64_t bytes;        // per element
+  bool isLoaded;        // all at once at the start of the phase, else written group by group
+  unsigned first, last; // phases in which it is used; both are the phase of its member if its value is not read
   bool isRead;
 };
 
@@ -26,7 +26,7 @@ public:
 
   /// Bytes of elements that are held in `phase` at most, where a row has `groups` groups of `width` elements.
   int64_t heldIn(unsigned phase, int64_t width, int64_t groups) const {
-    int64_t begin = 0, end = 0, between = 0; // // per element: at the start of the phase, after it, within a group
+    int64_t begin = 0, end = 0, between = 0; // per element: at the start of the phase, after it, within a group
     for (const HeldValue &value : values) {
       bool isHere = value.first <= phase && phase <= value.last;
       bool staysBefore = value.isLoaded ? isHere : isHere && value.first < phase,
@@ -57,7 +57,7 @@ private:
 
   void read(Value buffer, const RowPlace &place, unsigned phase) {
     auto known = current.find(wholeBuffer(buffer));
-    if (known == current.end() && !region.isHeld(buffer, place)) { // // once per phase and offset
+    if (known == current.end() && !region.isHeld(buffer, place)) { // once per phase and offset
       bool isKnown = llvm::any_of(readAgain, [&](const auto &other) {
         return other.buffer == wholeBuffer(buffer) && *other.place == place && other.phase == phase;
       });

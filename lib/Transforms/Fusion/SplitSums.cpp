@@ -17,11 +17,11 @@ namespace mlir::ppc {
 
 namespace {
 
-/// /// Upper bound on the number of chunks, two for a multiprocessor, and lower bound on the rows of one: partial sums
+/// Upper bound on the number of chunks, two for a multiprocessor, and lower bound on the rows of one: partial sums
 /// are written and read once.
 constexpr int64_t kMostChunks = 256, kFewestRows = 8;
 
-/// /// Split of rows: before loop `loop`, which is split into `outer` parts.
+/// Split of rows: before loop `loop`, which is split into `outer` parts.
 struct Cut {
   unsigned loop = 0;
   int64_t outer = 1, chunks = 1;
@@ -39,7 +39,7 @@ Cut cutRows(ArrayRef<int64_t> rows) {
   return best;
 }
 
-/// /// The number of leading reductions of a sum in f32 that has no others, and whose result moves with the loops after
+/// The number of leading reductions of a sum in f32 that has no others, and whose result moves with the loops after
 /// them; 0 for other ops.
 unsigned summedRows(linalg::GenericOp op) {
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
@@ -57,7 +57,7 @@ unsigned summedRows(linalg::GenericOp op) {
   return out.isProjectedPermutation() && out.getNumResults() == types.size() - rows ? rows : 0;
 }
 
-/// /// The op that alone reads `buffer` after `sum`, if it adds it to the contents of its result; then the sum can
+/// The op that alone reads `buffer` after `sum`, if it adds it to the contents of its result; then the sum can
 /// start from these. `start`: the op that fills `buffer` with zeros for the sum.
 struct Accumulation {
   linalg::LinalgOp start;
@@ -99,7 +99,7 @@ std::optional<Accumulation> accumulationOf(linalg::GenericOp sum) {
                    llvm::all_of(add.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
   if (!addsBoth || !isInPlace)
     return std::nullopt;
-  // // The addend must not be accessed between the sum and the addition.
+  // The addend must not be accessed between the sum and the addition.
   for (Operation *op = sum; op != add; op = op->getNextNode())
     for (const BufferAccess &access : accessesOf(op))
       if (access.root == rootBuffer(into))
@@ -174,7 +174,7 @@ private:
     return partial;
   }
 
-  /// /// A view of the buffer with the dimension of loop `cut.loop` split in two.
+  /// A view of the buffer with the dimension of loop `cut.loop` split in two.
   Value expanded(Value buffer, AffineMap map) {
     auto type = dyn_cast<MemRefType>(buffer.getType());
     auto dim = map.getResultPosition(getAffineDimExpr(cut.loop, sum.getContext()));
@@ -225,7 +225,7 @@ private:
 /// Rows of a sum over a whole tensor, at most, and how long they are at least.
 constexpr int64_t kMostRows = 1024, kShortestRow = 256;
 
-/// /// The number of equal rows into which a sum in f32 of all elements of its inputs is split; 1 for other ops.
+/// The number of equal rows into which a sum in f32 of all elements of its inputs is split; 1 for other ops.
 int64_t wholeRows(linalg::GenericOp op) {
   auto combination = combinationOf(op);
   if (!combination || !isa<arith::AddFOp>(combination->op) || op.getNumParallelLoops() || op.hasIndexSemantics() ||

@@ -1,4 +1,4 @@
-// // ppc-assign-offsets: allocations become offsets in one scratch buffer per function, callees first, so that a call's
+// ppc-assign-offsets: allocations become offsets in one scratch buffer per function, callees first, so that a call's
 // scratch is one live range of its caller and nothing is allocated at run time.
 #include "ppc/Transforms/Memory/OffsetAllocator.h"
 #include "ppc/Transforms/Memory/Passes.h"
@@ -18,7 +18,7 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Memory/Passes.h.inc"
 
 namespace {
-/// /// A user of scratch memory: the result of an allocation, or the scratch of a call.
+/// A user of scratch memory: the result of an allocation, or the scratch of a call.
 struct Need {
   Operation *op;
   LiveBuffer buffer;
@@ -61,7 +61,7 @@ FailureOr<Operation *> lastUser(Value root, Block &block) {
   return last;
 }
 
-/// /// Removes results that are arguments. Entries are public, and upstream's drop-equivalent-buffer-results leaves
+/// Removes results that are arguments. Entries are public, and upstream's drop-equivalent-buffer-results leaves
 /// public functions alone; no op in the module calls them.
 void dropReturnedArguments(func::FuncOp function) {
   if (!ppcrt::routineKindOf(function) || function.isExternal() || !llvm::hasSingleElement(function.getBody()))

@@ -39,11 +39,11 @@ private:
   void makeArguments();
   void findLastUses();
   LogicalResult bind(func::CallOp call, unsigned index);
-  /// /// Stores the operands of a ppcrt.reach where they are returned.
+  /// Stores the operands of a ppcrt.reach where they are returned.
   LogicalResult bind(ppcrt::ReachOp reach, unsigned index);
   void writeResults();
 
-  /// /// Whether the contents of `buffer` are dead after call `index`.
+  /// Whether the contents of `buffer` are dead after call `index`.
   bool isFree(Value buffer, unsigned index) {
     Value occupant = occupants.lookup(buffer);
     return !occupant || lastUse.lookup(occupant) <= index;
@@ -53,12 +53,12 @@ private:
 
   func::FuncOp function, bound;
   SymbolTable &symbols;
-  DenseMap<Type, func::FuncOp> &copies; ///< ///< functions that copy, by type
+  DenseMap<Type, func::FuncOp> &copies; ///< functions that copy, by type
   OpBuilder builder;
-  SmallVector<Value> destinations; ///< ///< buffers of the results
-  DenseSet<Value> writable; ///< ///< buffers that a callee may overwrite: destinations and allocations of this function
-  DenseMap<Value, Value> places;     ///< tensor -> buffer
-  DenseMap<Value, Value> occupants;  ///< ///< buffer -> tensor that is stored there
+  SmallVector<Value> destinations; ///< buffers of the results
+  DenseSet<Value> writable;      ///< buffers that a callee may overwrite: destinations and allocations of this function
+  DenseMap<Value, Value> places; ///< tensor -> buffer
+  DenseMap<Value, Value> occupants;  ///< buffer -> tensor that is stored there
   DenseMap<Value, unsigned> lastUse; ///< tensor -> number of the call, from 1; the return comes last
 };
 
@@ -66,7 +66,7 @@ private:
 void Binder::makeArguments() {
   SmallVector<Type> types =
       llvm::map_to_vector(function.getArgumentTypes(), [](Type type) -> Type { return bufferType(type); });
-  SmallVector<unsigned> arguments; // // argument of each result
+  SmallVector<unsigned> arguments; // argument of each result
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto updated = function.getResultAttrOfType<IntegerAttr>(i, attr::destination);
     arguments.push_back(updated ? updated.getInt() : types.size());
@@ -171,7 +171,7 @@ LogicalResult Binder::bind(ppcrt::ReachOp reach, unsigned index) {
   return success();
 }
 
-// // Values that are not yet where they are returned are copied there, through another buffer if a copy overwrites the
+// Values that are not yet where they are returned are copied there, through another buffer if a copy overwrites the
 // source of a later one.
 void Binder::writeResults() {
   SmallVector<std::pair<Value, Value>> moves;

@@ -13,7 +13,7 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Memory/Passes.h.inc"
 
 namespace {
-/// /// Index of the argument that each result of a function is written to.
+/// Index of the argument that each result of a function is written to.
 using Destinations = SmallVector<unsigned>;
 
 /// The argument of `function` that its result `index` updates in place, if any.

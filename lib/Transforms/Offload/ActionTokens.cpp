@@ -5,13 +5,13 @@ namespace mlir::ppc {
 using namespace ppcrt;
 
 void ActionTokens::write(Block &actions) {
-  DenseMap<Attribute, std::pair<int64_t, Clock>> streams; // // by stream: the next index, and the clock before it
+  DenseMap<Attribute, std::pair<int64_t, Clock>> streams; // by stream: the next index, and the clock before it
   for (Operation &op : actions) {
     Attribute stream = cast<ActionOpInterface>(op).getStreamAttr();
     auto [place, ended] = streams[stream]; // a copy
     auto found = needs.find(&op);
     if (found != needs.end()) {
-      // // The latest first: actions that it waits for have completed with it.
+      // The latest first: actions that it waits for have completed with it.
       llvm::sort(found->second, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
       for (Operation *before : found->second) {
         const Known &other = known.find(before)->second;

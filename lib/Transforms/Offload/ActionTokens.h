@@ -1,4 +1,4 @@
-// // Tokens between actions of a device that were added to a schedule, and its original actions.
+// Tokens between actions of a device that were added to a schedule, and its original actions.
 #ifndef PPC_LIB_TRANSFORMS_OFFLOAD_ACTIONTOKENS_H
 #define PPC_LIB_TRANSFORMS_OFFLOAD_ACTIONTOKENS_H
 
@@ -17,7 +17,7 @@ public:
   void write(Block &actions);
 
 private:
-  /// /// The last action of each stream that is certain to have completed: -1 is none.
+  /// The last action of each stream that is certain to have completed: -1 is none.
   using Clock = llvm::SmallMapVector<Attribute, int64_t, 4>;
   struct Known {
     Attribute stream;

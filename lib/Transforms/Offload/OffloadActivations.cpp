@@ -1,4 +1,4 @@
-// // ppc-offload-activations: saved activations are on the host between forward and backward.
+// ppc-offload-activations: saved activations are on the host between forward and backward.
 #include "ActionTokens.h"
 #include "OffloadedDevices.h"
 #include "dialects/ppc/Ppc.h"
@@ -51,7 +51,7 @@ private:
 
 } // namespace
 
-/// /// Values that only forward computes and only later routines read; not those that are sent, whose slots the
+/// Values that only forward computes and only later routines read; not those that are sent, whose slots the
 /// schedule relies on.
 std::vector<SavedGroup> ActivationsOffload::findGroups() {
   struct Users {
@@ -95,7 +95,7 @@ std::vector<SavedGroup> ActivationsOffload::findGroups() {
   return groups;
 }
 
-/// /// Number of slots that separate the micro-batches that are between the first and the last routine that reads them.
+/// Number of slots that separate the micro-batches that are between the first and the last routine that reads them.
 int64_t ActivationsOffload::usedAtOnce(const SavedGroup &group) {
   std::vector<PipelineAction> uses;
   for (auto run : device.getStep().getBody().front().getOps<RunOp>())

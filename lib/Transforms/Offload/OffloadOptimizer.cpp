@@ -24,16 +24,16 @@ struct Piece {
   Bytes bytes;                        ///< of these
 };
 
-/// /// Tensors that are on the device together.
+/// Tensors that are on the device together.
 struct Bucket {
   RoutineOp routine;
-  /// /// Buffers on the host, by their staging buffers on the device.
+  /// Buffers on the host, by their staging buffers on the device.
   llvm::MapVector<Attribute, Attribute> staged;
 };
 
 class DeviceOffload {
 public:
-  /// /// `withState`: offloads optimizer state; else only buffers that are on the host already are staged.
+  /// `withState`: offloads optimizer state; else only buffers that are on the host already are staged.
   DeviceOffload(DeviceOp device, SymbolTable &functions, bool withState)
       : device(device), functions(functions), buffers(device), context(device.getContext()), withState(withState) {}
 
@@ -48,9 +48,9 @@ private:
   DenseSet<Operation *> opsOfOptimizers(RoutineOp update);
   DenseSet<Operation *> opsOfPrepared(RoutineOp prepare);
   void keepUsed(RoutineOp routine, const DenseSet<Operation *> &ops);
-  /// /// Splits a routine; ops that belong to no bucket become the first part, if there are any (`head`).
+  /// Splits a routine; ops that belong to no bucket become the first part, if there are any (`head`).
   LogicalResult makeBuckets(RoutineOp routine, ArrayRef<Piece> pieces, RoutineOp &head, std::vector<Bucket> &buckets);
-  /// /// Splits a routine and its actions; returns the number of buckets.
+  /// Splits a routine and its actions; returns the number of buckets.
   FailureOr<size_t> split(RoutineOp routine, ArrayRef<Piece> pieces);
   void stage(Bucket &bucket);
   Attribute stagedBuffer(Attribute name, StringRef suffix);
@@ -106,7 +106,7 @@ DenseSet<Operation *> DeviceOffload::opsOfOptimizers(RoutineOp update) {
   return ops;
 }
 
-/// /// Ops that read offloaded parameters or compute offloaded values, and ops that depend on them.
+/// Ops that read offloaded parameters or compute offloaded values, and ops that depend on them.
 DenseSet<Operation *> DeviceOffload::opsOfPrepared(RoutineOp prepare) {
   func::FuncOp code = codeOf(prepare);
   DenseSet<Operation *> ops;
@@ -127,7 +127,7 @@ DenseSet<Operation *> DeviceOffload::opsOfPrepared(RoutineOp prepare) {
   return ops;
 }
 
-/// /// Keeps buffers on the device that other ops of the routine use.
+/// Keeps buffers on the device that other ops of the routine use.
 void DeviceOffload::keepUsed(RoutineOp routine, const DenseSet<Operation *> &ops) {
   for (auto [argument, name] : llvm::zip_equal(codeOf(routine).getArguments(), routine.getReads()))
     if (offloaded.contains(name) && llvm::any_of(argument.getUsers(), [&](Operation *user) {
@@ -138,7 +138,7 @@ void DeviceOffload::keepUsed(RoutineOp routine, const DenseSet<Operation *> &ops
     }
 }
 
-/// /// If padding is masked in a gradient's buffer before its optimizer reads the unmasked gradient, lets the optimizer
+/// If padding is masked in a gradient's buffer before its optimizer reads the unmasked gradient, lets the optimizer
 /// read the masked one: nothing that is stored depends on the padding.
 void DeviceOffload::takeMaskedGradients(RoutineOp update) {
   func::FuncOp code = codeOf(update);
@@ -153,7 +153,7 @@ void DeviceOffload::takeMaskedGradients(RoutineOp update) {
 SmallVector<Piece> DeviceOffload::piecesOf(RoutineOp routine, const DenseSet<Operation *> &ops) {
   func::FuncOp code = codeOf(routine);
   llvm::EquivalenceClasses<Operation *> together;
-  DenseMap<Value, Operation *> userOf; // // for each argument on the host: one of the ops that use it
+  DenseMap<Value, Operation *> userOf; // for each argument on the host: one of the ops that use it
   auto isOffloaded = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && offloaded.contains(routine.getReads()[argument.getArgNumber()]);
@@ -253,7 +253,7 @@ LogicalResult DeviceOffload::makeBuckets(RoutineOp routine, ArrayRef<Piece> piec
   return success();
 }
 
-/// /// Adds the actions of the buckets in place of `run`. Buckets are issued in order; each reuses the memory of the
+/// Adds the actions of the buckets in place of `run`. Buckets are issued in order; each reuses the memory of the
 /// bucket two before.
 void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayRef<Bucket> made) {
   OpBuilder at(run);
@@ -273,7 +273,7 @@ void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayR
       after = Value(); // the stream keeps the order
     }
   };
-  // // The first buckets share bytes with the scratch of earlier actions.
+  // The first buckets share bytes with the scratch of earlier actions.
   Value before;
   for (auto it = run->getIterator(); it != actions.begin();)
     if (auto earlier = dyn_cast<RunOp>(*--it); earlier && earlier.getStreamAttr() == run.getStreamAttr()) {
@@ -294,7 +294,7 @@ void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayR
   if (head)
     last = issue(head, Value());
   for (auto [number, bucket] : llvm::enumerate(made)) {
-    // // A bucket without copies to the device waits until its memory is free: until the earlier bucket is copied back.
+    // A bucket without copies to the device waits until its memory is free: until the earlier bucket is copied back.
     bool isFirst = number < size_t(kOffloadBucketsAtOnce);
     last = issue(bucket.routine, ins[number] || isFirst ? ins[number] : outs[number - kOffloadBucketsAtOnce]);
     Value after = last;

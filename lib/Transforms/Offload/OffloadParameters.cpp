@@ -1,4 +1,4 @@
-// // ppc-offload-parameters: parameters that one virtual stage reads are on the host while others are computed.
+// ppc-offload-parameters: parameters that one virtual stage reads are on the host while others are computed.
 #include "ActionTokens.h"
 #include "OffloadedDevices.h"
 #include "dialects/ppc/Ppc.h"
@@ -27,7 +27,7 @@ struct Visit {
 /// A virtual stage whose parameters leave.
 struct OffloadedChunk {
   SmallVector<BufferOp> onHost;
-  SmallVector<BufferOp> forward, backward; ///< ///< their staging buffers on the device; equal if one visit has both
+  SmallVector<BufferOp> forward, backward; ///< their staging buffers on the device; equal if one visit has both
 };
 
 class ParametersOffload {
@@ -40,7 +40,7 @@ public:
 private:
   RoutineOp routineOf(RunOp run) { return buffers.lookup<RoutineOp>(run.getRoutineAttr().getAttr()); }
   std::vector<Visit> visitsOf(Block &actions);
-  /// /// The virtual stages that are visited once, or once forward and once backward.
+  /// The virtual stages that are visited once, or once forward and once backward.
   std::map<int64_t, bool> hasOneVisit();
   void findParameters(const std::map<int64_t, bool> &once);
   SmallVector<BufferOp> stage(ArrayRef<BufferOp> parameters, StringRef suffix);
@@ -73,7 +73,7 @@ std::vector<Visit> ParametersOffload::visitsOf(Block &actions) {
 }
 
 std::map<int64_t, bool> ParametersOffload::hasOneVisit() {
-  std::map<int64_t, SmallVector<SmallVector<RoutineKind>>> kinds; // // by chunk: the kinds of routines of each visit
+  std::map<int64_t, SmallVector<SmallVector<RoutineKind>>> kinds; // by chunk: the kinds of routines of each visit
   for (const Visit &visit : visitsOf(device.getStep().getBody().front())) {
     auto &own = kinds[visit.chunk].emplace_back();
     for (RunOp run : visit.runs)
@@ -139,7 +139,7 @@ void ParametersOffload::bind(int64_t chunk, const OffloadedChunk &offloaded) {
   }
 }
 
-/// /// Copies the parameters of a visit to the device when the visit before the last has completed: two are on the
+/// Copies the parameters of a visit to the device when the visit before the last has completed: two are on the
 /// device at a time.
 void ParametersOffload::addCopies(Block &actions) {
   std::vector<Visit> visits = visitsOf(actions);

@@ -7,7 +7,7 @@
 
 namespace mlir::ppc {
 
-/// /// Calls `offload` with each device that has a step, if the plan of the module asks for it. `offload` returns
+/// Calls `offload` with each device that has a step, if the plan of the module asks for it. `offload` returns
 /// whether anything is offloaded. If it offloads nothing on any device, a missed remark with the name `kind` reports
 /// `idle`, if not empty: the request, and why it has no effect. Errors: no program; errors of `offload`.
 LogicalResult forEachDevice(ModuleOp module, function_ref<bool(PlanAttr)> isAsked,

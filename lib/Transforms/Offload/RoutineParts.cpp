@@ -32,7 +32,7 @@ private:
   void findReturned();
   void begin(unsigned number);
   LogicalResult materialize(Value value, unsigned number);
-  /// /// The buffer of a value that an earlier part computes.
+  /// The buffer of a value that an earlier part computes.
   Attribute bufferOf(Value value);
   void finish(unsigned number, RoutineOp &made);
 
@@ -41,9 +41,9 @@ private:
   SymbolTable &functions;
   const PartOfOp &partOf;
   std::vector<Part> parts;
-  DenseMap<Value, Attribute> places;             ///< ///< buffer of each value that crosses parts, or is returned
+  DenseMap<Value, Attribute> places;             ///< buffer of each value that crosses parts, or is returned
   DenseMap<Attribute, unsigned> writtenBy;       ///< by buffer: the part that writes it
-  SmallVector<std::pair<unsigned, Value>> added; ///< ///< results of parts in addition to those of the code
+  SmallVector<std::pair<unsigned, Value>> added; ///< results of parts in addition to those of the code
   unsigned created = 0;
 };
 

@@ -17,7 +17,7 @@ namespace mlir::ppc {
 namespace {
 constexpr size_t kSummands = 16;
 
-/// /// The ops of one outlined function, in order.
+/// The ops of one outlined function, in order.
 struct Group {
   std::string name;
   SmallVector<Operation *> ops;
@@ -39,7 +39,7 @@ void orderByLayer(Block &block) {
         return;
       ops.push_back(&op);
     }
-  // // Functions with ppcrt.reach are ordered as in backward: descending layers are tried first.
+  // Functions with ppcrt.reach are ordered as in backward: descending layers are tried first.
   bool reaches = llvm::any_of(ops, llvm::IsaPred<ppcrt::ReachOp>);
   for (bool ascending : {!reaches, reaches}) {
     SmallVector<Operation *> sorted = ops;
@@ -65,7 +65,7 @@ void orderByLayer(Block &block) {
 
 bool isLarge(Type type) { return isa<RankedTensorType>(type) && cast<RankedTensorType>(type).getRank() > 0; }
 
-/// /// Sums many scalars, the norms of a stage's gradients, in groups of kSummands: functions with as many operands as
+/// Sums many scalars, the norms of a stage's gradients, in groups of kSummands: functions with as many operands as
 /// a stage has parameters could not be shared between stages.
 void splitScalarSums(func::FuncOp function) {
   for (auto sum : llvm::make_early_inc_range(function.getOps<SumOp>())) {
@@ -86,7 +86,7 @@ void splitScalarSums(func::FuncOp function) {
   }
 }
 
-/// /// Copies returned constants, so that they get a buffer like a result of a call.
+/// Copies returned constants, so that they get a buffer like a result of a call.
 void copyReturnedConstants(func::FuncOp function) {
   Operation *terminator = function.front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands())
@@ -133,7 +133,7 @@ SmallVector<Group> groupsOf(func::FuncOp function) {
   return groups;
 }
 
-/// /// The operand of `value`'s op whose buffer `value` takes over if it is stored in `root`; null if none does.
+/// The operand of `value`'s op whose buffer `value` takes over if it is stored in `root`; null if none does.
 Value updatedOperand(Value value, Value root) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -155,7 +155,7 @@ Value updatedOperand(Value value, Value root) {
   return {};
 }
 
-/// /// For all values on the way from an argument to the result that updates it: the value whose buffer each takes
+/// For all values on the way from an argument to the result that updates it: the value whose buffer each takes
 /// over.
 class InPlaceChains {
 public:

@@ -1,4 +1,4 @@
-// // ppc-cut-products: chunks matmuls and the collectives on their results, so that one chunk is communicated while the
+// ppc-cut-products: chunks matmuls and the collectives on their results, so that one chunk is communicated while the
 // next one is computed.
 #include "PieceTimes.h"
 #include "mlir/IR/IRMapping.h"
@@ -15,13 +15,13 @@ namespace mlir::ppc {
 
 namespace {
 
-/// /// Rows of a chunk are a multiple of this if there are enough of them: tiles of matmuls are not split.
+/// Rows of a chunk are a multiple of this if there are enough of them: tiles of matmuls are not split.
 constexpr int64_t kRows = 128;
 
-/// /// Numbers of chunks whose cost is compared.
+/// Numbers of chunks whose cost is compared.
 constexpr int64_t kPieces[] = {2, 3, 4, 6, 8};
 
-/// /// Splits `extent` elements of `rows` GEMM rows each into `parts` chunks, as equal as full tiles allow.
+/// Splits `extent` elements of `rows` GEMM rows each into `parts` chunks, as equal as full tiles allow.
 SmallVector<int64_t> partsOf(int64_t extent, int64_t parts, int64_t rows) {
   parts = std::min(parts, extent);
   int64_t tile = llvm::divideCeil(kRows, rows), unit = extent >= parts * tile ? tile : 1,
@@ -35,7 +35,7 @@ SmallVector<int64_t> partsOf(int64_t extent, int64_t parts, int64_t rows) {
   return sizes;
 }
 
-/// /// Dimensions of a collective's result along which rows are split: the outermost that has several elements, and the
+/// Dimensions of a collective's result along which rows are split: the outermost that has several elements, and the
 /// one after it if that has fewer than there are to be chunks. Along a dimension that is scattered over ranks a chunk
 /// is a part of each rank's block: matmuls see it as `runs` runs.
 struct RowCut {
@@ -49,15 +49,15 @@ struct RowCut {
   size_t pieces() const { return sizes.size() * std::max<size_t>(1, inner.size()); }
 };
 
-/// /// A collective, and the matmuls whose result or sum of results it reduces.
+/// A collective, and the matmuls whose result or sum of results it reduces.
 class CutProduct {
 public:
-  /// /// Returns std::nullopt if the collective cannot be chunked.
+  /// Returns std::nullopt if the collective cannot be chunked.
   static std::optional<CutProduct> find(Operation *collective, GridAttr grid);
 
   std::optional<RowCut> rows(int64_t pieces) const;
   void rewrite(const RowCut &rows);
-  /// /// Bytes read and written to make the rows of each chunk contiguous, in all.
+  /// Bytes read and written to make the rows of each chunk contiguous, in all.
   int64_t bytesCopied(const RowCut &rows) const;
 
   Operation *collective;
@@ -74,11 +74,11 @@ private:
     return op;
   }
 
-  int64_t ranks = 1;             ///< ///< number of ranks over which the result is scattered
-  SmallVector<Operation *> tree; ///< ///< ops that compute the operand of the collective, operands before users
+  int64_t ranks = 1;             ///< number of ranks over which the result is scattered
+  SmallVector<Operation *> tree; ///< ops that compute the operand of the collective, operands before users
 };
 
-/// /// The operand of a matmul that has an index of its result, and the dimension there; std::nullopt if both have it.
+/// The operand of a matmul that has an index of its result, and the dimension there; std::nullopt if both have it.
 std::optional<std::pair<unsigned, unsigned>> operandWith(MatmulOp product, char letter) {
   size_t left = product.lhsLetters().find(letter), right = product.rhsLetters().find(letter);
   if ((left == StringRef::npos) == (right == StringRef::npos))
@@ -86,7 +86,7 @@ std::optional<std::pair<unsigned, unsigned>> operandWith(MatmulOp product, char 
   return left != StringRef::npos ? std::pair(0u, unsigned(left)) : std::pair(1u, unsigned(right));
 }
 
-/// /// Whether it sums a weight gradient, which other work of backward hides.
+/// Whether it sums a weight gradient, which other work of backward hides.
 bool isOfWeights(Operation *collective) {
   auto part = collective->getAttrOfType<PartAttr>(attr::part);
   return part && part.getValue() == Part::WeightGradient;
@@ -98,7 +98,7 @@ bool CutProduct::addTree(Value value) {
       op->getAttr(attr::layer) != collective->getAttr(attr::layer))
     return false;
   if (auto product = dyn_cast<MatmulOp>(op)) {
-    for (Value operand : product->getOperands()) // // a ring matmul needs the full gather
+    for (Value operand : product->getOperands()) // a ring matmul needs the full gather
       if (auto gather = operand.getDefiningOp<AllGatherOp>(); gather && gather.getRotated())
         return false;
     products.push_back(product);
@@ -131,7 +131,7 @@ std::optional<CutProduct> CutProduct::find(Operation *collective, GridAttr grid)
 std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
   auto type = cast<RankedTensorType>(collective->getResult(0).getType()),
        source = cast<RankedTensorType>(collective->getOperand(0).getType());
-  auto areRows = [&](unsigned dim) { // // of every matmul, in one of its operands alone
+  auto areRows = [&](unsigned dim) { // of every matmul, in one of its operands alone
     return llvm::all_of(
         products, [&](MatmulOp product) { return operandWith(product, product.resultLetters()[dim]).has_value(); });
   };
@@ -141,7 +141,7 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
   if (rows.dim + 1 >= type.getRank() || !areRows(rows.dim))
     return std::nullopt;
   auto areRowsOfEach =
-      [&](unsigned dim) { // // of the operands that have the rows of the dimension before, adjacent to these
+      [&](unsigned dim) { // of the operands that have the rows of the dimension before, adjacent to these
         return areRows(dim) && llvm::all_of(products, [&](MatmulOp product) {
                  auto outer = *operandWith(product, product.resultLetters()[dim - 1]);
                  return operandWith(product, product.resultLetters()[dim]) == std::pair(outer.first, outer.second + 1);
@@ -161,7 +161,7 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
   return rows.pieces() > 1 && areWhole(rows.dim) ? std::optional(rows) : std::nullopt;
 }
 
-/// /// The chunks of `value`, whose dimensions from `dim` on are the rows.
+/// The chunks of `value`, whose dimensions from `dim` on are the rows.
 SmallVector<Value> CutProduct::cut(OpBuilder &b, Value value, unsigned dim, const RowCut &rows) const {
   auto split = [&](Value whole, unsigned dim, ArrayRef<int64_t> sizes, int64_t runs) -> SmallVector<Value> {
     if (sizes.size() == 1)
@@ -213,7 +213,7 @@ Value CutProduct::join(OpBuilder &b, ArrayRef<Value> pieces, RankedTensorType ty
   return concat(parts, type, rows.dim);
 }
 
-/// /// Changes the result type of `op` from the full tensor to a chunk.
+/// Changes the result type of `op` from the full tensor to a chunk.
 void setPiece(Operation *op, const RowCut &rows, size_t piece, int64_t runs, int64_t innerRuns) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -223,11 +223,11 @@ void setPiece(Operation *op, const RowCut &rows, size_t piece, int64_t runs, int
   op->getResult(0).setType(withShape(type, shape));
 }
 
-/// /// Emits, chunk by chunk, matmuls and the ops that sum them, then the collective. They are inserted at the last op
+/// Emits, chunk by chunk, matmuls and the ops that sum them, then the collective. They are inserted at the last op
 /// of the tree: ops between it and the collective overlap with the last chunk.
 void CutProduct::rewrite(const RowCut &rows) {
   OpBuilder b(tree.back());
-  DenseMap<Operation *, SmallVector<Value>> operands; // // operands of matmuls, in chunks
+  DenseMap<Operation *, SmallVector<Value>> operands; // operands of matmuls, in chunks
   for (MatmulOp product : products)
     operands[product] = piecesOf(b, product.getResult(), rows);
   SmallVector<Value> done;
@@ -280,7 +280,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
           << llvm::formatv("product_pieces {0} does nothing: {1}", wanted, whyIdle(plan, anySum)).str();
   }
 
-  /// /// Reason why no matmul is chunked.
+  /// Reason why no matmul is chunked.
   static StringRef whyIdle(PlanAttr plan, bool anySum) {
     if (anySum)
       return plan.rotates() ? "ring matmuls (rotate) are not split into chunks"
@@ -288,7 +288,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
     return "no result of a matmul is summed over ranks, as with tp above 1";
   }
 
-  /// /// Estimated times of collectives and the ops before them.
+  /// Estimated times of collectives and the ops before them.
   struct Tally {
     int64_t number = 0;
     double whole = 0, pieces = 0;                                  // exposed
@@ -307,7 +307,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
     }
   };
 
-  /// /// Returns whether anything is chunked; sets `anySum` if a result of matmuls is summed over ranks.
+  /// Returns whether anything is chunked; sets `anySum` if a result of matmuls is summed over ranks.
   bool run(func::FuncOp code, int64_t wanted, const PieceTimes &times, bool &anySum) {
     SmallVector<Operation *> collectives;
     for (Operation &op : code.front())
@@ -368,7 +368,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
                  .str();
   }
 
-  /// /// Share of the rows of each chunk.
+  /// Share of the rows of each chunk.
   static SmallVector<double> sharesOf(const RowCut &rows) {
     int64_t outer = std::accumulate(rows.sizes.begin(), rows.sizes.end(), int64_t(0)),
             inner = std::accumulate(rows.inner.begin(), rows.inner.end(), int64_t(0));

@@ -1,4 +1,4 @@
-// // Finds reductions of an update on unchanged buffers, and removes them from the update.
+// Finds reductions of an update on unchanged buffers, and removes them from the update.
 #include "GradientReductions.h"
 #include "llvm/ADT/TypeSwitch.h"
 

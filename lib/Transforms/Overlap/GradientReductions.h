@@ -14,12 +14,12 @@ struct GradientReduction {
   ppcrt::CollectiveKind kind;
   ArrayAttr axes;
   ppcrt::BufferOp from, to;
-  unsigned argument;              ///< ///< number of the update's argument
-  std::optional<unsigned> result; ///< ///< number of the update's result that is stored in `to`; none for an all-reduce
-  int64_t elements;               ///< ///< number of elements before the reduction
+  unsigned argument;              ///< number of the update's argument
+  std::optional<unsigned> result; ///< number of the update's result that is stored in `to`; none for an all-reduce
+  int64_t elements;               ///< number of elements before the reduction
 };
 
-/// /// Reductions of the update of a device that an action can do instead.
+/// Reductions of the update of a device that an action can do instead.
 SmallVector<GradientReduction> findReductions(ppcrt::RoutineOp update, func::FuncOp code, const SymbolTable &functions);
 
 /// Takes a reduction out of the update, which from then on finds its result in `to`.

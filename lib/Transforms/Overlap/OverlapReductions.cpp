@@ -1,4 +1,4 @@
-// // ppc-overlap-reductions: reduces buckets of gradients in actions that overlap with the runs that compute the next
+// ppc-overlap-reductions: reduces buckets of gradients in actions that overlap with the runs that compute the next
 // ones.
 #include "GradientReductions.h"
 #include "RunTimes.h"
@@ -19,16 +19,15 @@ namespace {
 
 using namespace ppcrt;
 
-/// /// For each kind and group: routines of the CPU backend have at most 64 entries of `early`.
+/// For each kind and group: routines of the CPU backend have at most 64 entries of `early`.
 constexpr size_t kMostBuckets = 32;
 
-/// /// A reduction, and the time in the step when its operand is complete.
+/// A reduction, and the time in the step when its operand is complete.
 struct Ready {
   GradientReduction reduction;
-  size_t run; ///< ///< index in the step of the last run that adds to it
-  std::optional<int64_t>
-      layer;  ///< ///< layer of that run's code after which it is complete; none: at the end of the run
-  Seconds at; ///< ///< from the beginning of the step
+  size_t run;                   ///< index in the step of the last run that adds to it
+  std::optional<int64_t> layer; ///< layer of that run's code after which it is complete; none: at the end of the run
+  Seconds at;                   ///< from the beginning of the step
 };
 
 /// Reductions that one collective does.
@@ -69,9 +68,9 @@ private:
   int64_t count;
   Precision precision;
   RoutineOp update;
-  SmallVector<RunOp> runs;     ///< ///< runs of the step before the update, in order
-  SmallVector<Seconds> begins; ///< ///< start of each run, one after the other
-  Seconds end{0};              ///< ///< end of all runs
+  SmallVector<RunOp> runs;     ///< runs of the step before the update, in order
+  SmallVector<Seconds> begins; ///< start of each run, one after the other
+  Seconds end{0};              ///< end of all runs
   RunOp updateRun;
   DenseMap<Operation *, std::unique_ptr<LayerTimes>> times; ///< by code
   std::vector<Ready> ready;
@@ -136,10 +135,10 @@ Seconds DeviceOverlap::timeOf(const Ready &part, Bytes bytes) const {
   return timeOverAxes(machine, DeviceOp(device).getProgram().getGrid(), part.reduction.axes, kind, bytes);
 }
 
-/// /// Chooses buckets for reductions of one kind over one group, in the order in which they are ready.
+/// Chooses buckets for reductions of one kind over one group, in the order in which they are ready.
 void DeviceOverlap::chooseBuckets(ArrayRef<const Ready *> parts) {
   SmallVector<ReductionPiece> pieces;
-  SmallVector<size_t> ends; // // by entry of `pieces`: end of its range in `parts`
+  SmallVector<size_t> ends; // by entry of `pieces`: end of its range in `parts`
   for (auto [i, part] : llvm::enumerate(parts)) {
     Bytes bytes(double(BufferOp(part->reduction.from).getBytes()));
     if (i && part->run == parts[i - 1]->run && part->layer == parts[i - 1]->layer) {

@@ -1,4 +1,4 @@
-// // Matmuls and a collective on two streams, each of which slows the other while both run (see runTogether).
+// Matmuls and a collective on two streams, each of which slows the other while both run (see runTogether).
 #include "PieceTimes.h"
 #include "ppc/CostModel/KernelCost.h"
 #include "llvm/ADT/SmallSet.h"

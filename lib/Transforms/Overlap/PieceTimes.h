@@ -1,4 +1,4 @@
-// // Estimated times of chunked matmuls overlapped with their collective.
+// Estimated times of chunked matmuls overlapped with their collective.
 #ifndef PPC_LIB_TRANSFORMS_OVERLAP_PIECETIMES_H
 #define PPC_LIB_TRANSFORMS_OVERLAP_PIECETIMES_H
 
@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// /// Seconds on one machine. A chunk of a matmul costs as much as a matmul of that size, its efficiency and launch
+/// Seconds on one machine. A chunk of a matmul costs as much as a matmul of that size, its efficiency and launch
 /// included; a chunk of a collective as much as the planner's estimate of a collective of that many bytes within a step
 /// (`transferTime`), latency and synchronization delay included.
 class PieceTimes {
@@ -16,17 +16,17 @@ public:
 
   GridAttr gridOf() const { return grid; }
 
-  /// /// Fraction of the collective's time that a larger number of chunks must save.
+  /// Fraction of the collective's time that a larger number of chunks must save.
   static constexpr double leastSaving() { return 0.01; }
 
-  /// /// Time of a matmul of that share of its rows.
+  /// Time of a matmul of that share of its rows.
   double product(MatmulOp op, double share) const;
-  /// /// Time of an all-reduce or a reduce-scatter of that share of its elements.
+  /// Time of an all-reduce or a reduce-scatter of that share of its elements.
   double collective(Operation *op, double share) const;
-  /// /// Time of work after a collective that does not need its result, in the same layer and before other
+  /// Time of work after a collective that does not need its result, in the same layer and before other
   /// communication.
   double hidingBehind(Operation *collective) const;
-  /// /// The exposed time of the collective, plus the time that chunked matmuls take longer than unchunked ones, if
+  /// The exposed time of the collective, plus the time that chunked matmuls take longer than unchunked ones, if
   /// each chunk of the matmuls, `shares` of the rows, is followed by that chunk of the collective, and all by `hiding`
   /// seconds of work. To make rows of chunks contiguous, `bytesCopied` bytes are copied in all.
   double exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares, double hiding,

@@ -1,4 +1,4 @@
-// // ppc-prefetch-gathers: sharded parameters are gathered while earlier ops still run.
+// ppc-prefetch-gathers: sharded parameters are gathered while earlier ops still run.
 #include "RunTimes.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ModuleShape.h"
@@ -13,18 +13,18 @@ namespace mlir::ppc {
 
 namespace {
 
-/// /// How early gathers start.
+/// How early gathers start.
 struct Reach {
-  int64_t ahead = 0;         ///< ///< maximal number of gathers that have started and are not used yet
-  bool crossesLayers = true; ///< ///< else a gather starts in the layer that uses it
+  int64_t ahead = 0;         ///< maximal number of gathers that have started and are not used yet
+  bool crossesLayers = true; ///< else a gather starts in the layer that uses it
 };
-/// /// Candidates in the order in which they are tried. If none crosses layers, the code of a layer does not depend on
+/// Candidates in the order in which they are tried. If none crosses layers, the code of a layer does not depend on
 /// its neighbours.
 constexpr Reach kReaches[] = {{1, false}, {2, false}, {1, true}, {2, true}};
-/// /// Fraction of the time of all gathers that a larger reach must save.
+/// Fraction of the time of all gathers that a larger reach must save.
 constexpr double kLeastSaved = 0.01;
 
-/// /// Kind and axes of a collective, for `collectiveTime`; std::nullopt for other ops.
+/// Kind and axes of a collective, for `collectiveTime`; std::nullopt for other ops.
 std::optional<std::pair<CollectiveKind, ArrayAttr>> collectiveOf(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op))
     return std::pair(CollectiveKind::AllReduce, reduce.getAxes());
@@ -140,7 +140,7 @@ bool GatherPrefetch::read() {
   return !work.empty();
 }
 
-/// /// For each gather the op of `work` before which it starts, if it starts at the first use of the gather
+/// For each gather the op of `work` before which it starts, if it starts at the first use of the gather
 /// `reach.ahead` before it.
 SmallVector<size_t> GatherPrefetch::places(Reach reach) const {
   SmallVector<double> held(work.size(), 0); // bytes that are gathered at each op
@@ -150,7 +150,7 @@ SmallVector<size_t> GatherPrefetch::places(Reach reach) const {
   };
   for (const Gather &gather : gathers)
     hold(gather, gather.place);
-  SmallVector<double> limit(work.size()); // // limit of the layer, equal for all of its ops
+  SmallVector<double> limit(work.size()); // limit of the layer, equal for all of its ops
   for (size_t begin = 0, end; begin < work.size(); begin = end) {
     for (end = begin; end < work.size() && work[end]->getAttr(attr::layer) == work[begin]->getAttr(attr::layer);)
       ++end;
@@ -188,11 +188,11 @@ SmallVector<Operation *> GatherPrefetch::orderOf(ArrayRef<size_t> places) const 
   return order;
 }
 
-/// /// Time of ops in this order: gathers run until they are used, other collectives also until the next one of them
+/// Time of ops in this order: gathers run until they are used, other collectives also until the next one of them
 /// starts.
 Seconds GatherPrefetch::timeOf(ArrayRef<Operation *> ops) const {
   double clock = 0, link = 0;
-  DenseMap<Operation *, double> ends; // // by collective
+  DenseMap<Operation *, double> ends; // by collective
   llvm::SmallDenseSet<Operation *> begunEarly;
   for (const Gather &gather : gathers)
     begunEarly.insert(gather.op);
@@ -215,7 +215,7 @@ Seconds GatherPrefetch::timeOf(ArrayRef<Operation *> ops) const {
   return Seconds(std::max(clock, link));
 }
 
-/// /// Index of the first op of the layer of an op of the work.
+/// Index of the first op of the layer of an op of the work.
 size_t GatherPrefetch::beginOfLayer(size_t place) const {
   Attribute layer = work[place]->getAttr(attr::layer);
   while (place > 0 && work[place - 1]->getAttr(attr::layer) == layer)
@@ -279,7 +279,7 @@ static void noteReach(const GatherPrefetch &function, Reach reach) {
              .str();
 }
 
-/// /// Arguments to which no routine binds a buffer with slots. Gathers of saved values of a micro-batch, as in
+/// Arguments to which no routine binds a buffer with slots. Gathers of saved values of a micro-batch, as in
 /// sequence parallelism, stay in place: gathered earlier they would take more memory than the planner estimates.
 static BitVector lastingArguments(ppcrt::ProgramOp program, func::FuncOp code) {
   ppcrt::ProgramSymbols symbols(program);

@@ -1,4 +1,4 @@
-// // Seconds of ops as a roofline: matmuls at the device's peak, all else, and small matmuls, at the memory bandwidth.
+// Seconds of ops as a roofline: matmuls at the device's peak, all else, and small matmuls, at the memory bandwidth.
 #include "RunTimes.h"
 #include "ppc/CostModel/KernelCost.h"
 

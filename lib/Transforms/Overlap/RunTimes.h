@@ -1,4 +1,4 @@
-// // Times of the runs of a device's step, by the work of their ops: precise enough to decide how much communication
+// Times of the runs of a device's step, by the work of their ops: precise enough to decide how much communication
 // they hide.
 #ifndef PPC_LIB_TRANSFORMS_OVERLAP_RUNTIMES_H
 #define PPC_LIB_TRANSFORMS_OVERLAP_RUNTIMES_H
@@ -11,13 +11,13 @@
 
 namespace mlir::ppc {
 
-/// /// Time of an op on an otherwise idle device; for collectives the time of their copies.
+/// Time of an op on an otherwise idle device; for collectives the time of their copies.
 Seconds timeOf(Operation *op, const Device &device, Precision precision);
 
-/// /// Time of a collective of these bytes (as for `collectiveTime`) over the ranks along `axes` of the mesh.
+/// Time of a collective of these bytes (as for `collectiveTime`) over the ranks along `axes` of the mesh.
 Seconds timeOverAxes(const Cluster &machine, GridAttr grid, ArrayAttr axes, CollectiveKind kind, Bytes bytes);
 
-/// /// `cluster` as for findCluster, restricted to `ranks` ranks; empty: this machine.
+/// `cluster` as for findCluster, restricted to `ranks` ranks; empty: this machine.
 llvm::Expected<Cluster> machineOf(StringRef cluster, int64_t ranks);
 
 /// The layers of the ops of `code` but constants, in an order in which operands come before their uses: falling as
@@ -31,9 +31,9 @@ public:
 
   /// Whether ops are ordered by layer, so that one can say when a layer is done.
   bool isByLayer() const { return !layers.empty(); }
-  /// /// Layer of an op; std::nullopt if it has none, or the code is not ordered by layer.
+  /// Layer of an op; std::nullopt if it has none, or the code is not ordered by layer.
   std::optional<int64_t> layerOf(Operation *op) const;
-  /// /// Time from the beginning of the code until that layer is done.
+  /// Time from the beginning of the code until that layer is done.
   Seconds endOf(int64_t layer) const { return layers.lookup(layer).end; }
   /// The last op of that layer.
   Operation *lastOf(int64_t layer) const { return layers.lookup(layer).last; }

@@ -1,4 +1,4 @@
-// // ppc-separate-destinations: gives a chunk that is scattered over ranks a buffer of its own, so that the next one
+// ppc-separate-destinations: gives a chunk that is scattered over ranks a buffer of its own, so that the next one
 // can be computed meanwhile.
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,4 @@
-// // ppc-start-collectives: starts collectives of compiled functions as early and waits for them as late as their
+// ppc-start-collectives: starts collectives of compiled functions as early and waits for them as late as their
 // buffers allow, if there is work in between.
 #include "dialects/ppcrt/Epilogue.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,7 +24,7 @@ struct Transfer {
   ppcrt::ReductionKindAttr reduction;
   FlatSymbolRefAttr group;
   SmallVector<Value> ins, outs;
-  IntegerAttr shift = {}; ///< ///< only for a permute
+  IntegerAttr shift = {}; ///< only for a permute
 };
 
 std::optional<Transfer> transferOf(Operation *op) {
@@ -74,11 +74,11 @@ Part partOf(Value buffer, bool mayBeRead = false) {
   return {root, begin, end, mayBeRead};
 }
 
-/// /// Buffers of communication in flight.
+/// Buffers of communication in flight.
 class InFlight {
 public:
   void add(Value buffer, bool mayBeRead = false) { parts.push_back(partOf(buffer, mayBeRead)); }
-  /// /// Whether some of `buffer` is in flight; buffers that may be read conflict only with writes.
+  /// Whether some of `buffer` is in flight; buffers that may be read conflict only with writes.
   bool touches(Value buffer, bool isWritten = true) const {
     return isa<BaseMemRefType>(buffer.getType()) && llvm::any_of(parts, [&, own = partOf(buffer)](const Part &part) {
              return part.overlaps(own) && (isWritten || !part.mayBeRead);
@@ -89,7 +89,7 @@ private:
   SmallVector<Part, 4> parts;
 };
 
-/// /// Whether communication of this kind gathers an argument of the function. Such gathers start in place, and other
+/// Whether communication of this kind gathers an argument of the function. Such gathers start in place, and other
 /// communication overlaps with them.
 bool isPrefetched(ppcrt::CollectiveKind kind, ValueRange ins) {
   return kind == ppcrt::CollectiveKind::AllGather && isa<BlockArgument>(rootOf(ins.front()));
@@ -102,7 +102,7 @@ bool communicatesApart(Operation *op, const InFlight &inFlight) {
          llvm::none_of(op->getOperands(), [&](Value operand) { return inFlight.touches(operand); });
 }
 
-/// /// Whether `op` is, starts or ends a gather that other communication overlaps with.
+/// Whether `op` is, starts or ends a gather that other communication overlaps with.
 bool isOfPrefetched(Operation *op) {
   if (auto wait = dyn_cast<ppcrt::WaitOp>(op))
     op = wait.getToken().getDefiningOp();
@@ -129,7 +129,7 @@ bool isWork(Operation *op) {
              scf::ExecuteRegionOp>(op);
 }
 
-/// /// Effects of an op that may move to a later point: a loop over elements, as the addition of a reduced gradient to
+/// Effects of an op that may move to a later point: a loop over elements, as the addition of a reduced gradient to
 /// its sum. Ops inside it may read buffers that are not operands.
 std::optional<SmallVector<MemoryEffects::EffectInstance>> effectsOfLater(Operation *op) {
   auto loops = dyn_cast<linalg::LinalgOp>(op);
@@ -147,7 +147,7 @@ bool isLoop(Operation *op) { return isa<linalg::LinalgOp, memref::CopyOp, scf::E
 /// Whether `op` says where buffers are, and does nothing.
 bool isPlace(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
 
-/// /// The first of the adjacent loops before the loop `op` that do not access these roots; `op` itself if there are
+/// The first of the adjacent loops before the loop `op` that do not access these roots; `op` itself if there are
 /// none, or it is not a loop. Loops are compiled together: with a call between them they might round otherwise.
 Operation *firstOfRun(Operation *op, const InFlight &roots) {
   Operation *first = op;
@@ -169,19 +169,19 @@ void moveWithPlaces(Operation *op, Operation *place) {
   op->moveBefore(place);
 }
 
-/// /// How far before its position a collective can start, and how far after it the wait can be.
+/// How far before its position a collective can start, and how far after it the wait can be.
 struct Flight {
-  Operation *behind = nullptr;    ///< ///< it starts after this op; null: at the beginning of the block
-  Operation *before = nullptr;    ///< ///< it is waited for before this op
-  SmallVector<Operation *> later; ///< ///< loops between that use its result, and run between the wait and `before`
+  Operation *behind = nullptr;    ///< it starts after this op; null: at the beginning of the block
+  Operation *before = nullptr;    ///< it is waited for before this op
+  SmallVector<Operation *> later; ///< loops between that use its result, and run between the wait and `before`
   int64_t work = 0;               ///< ops that do work meanwhile
 };
 
-/// /// Finds the end of the collective `op` on buffers with these roots. Loops that use its result move after the wait
+/// Finds the end of the collective `op` on buffers with these roots. Loops that use its result move after the wait
 /// as far as there is independent work after them.
 void findEnd(Operation *op, bool isPrefetched, InFlight roots, Flight &flight) {
   flight.before = op->getNextNode();
-  size_t needed = 0; // // number of loops of flight.later that move
+  size_t needed = 0; // number of loops of flight.later that move
   for (Operation *next = flight.before;; next = next->getNextNode()) {
     if ((isPrefetched || isOfPrefetched(next)) && communicatesApart(next, roots))
       continue;
@@ -244,7 +244,7 @@ Flight findFlight(Operation *op, const Transfer &transfer) {
   return flight;
 }
 
-/// /// Whether a group joins pipeline ranks. Their code differs, and with it the ops that can overlap with a
+/// Whether a group joins pipeline ranks. Their code differs, and with it the ops that can overlap with a
 /// collective; for the program's order of events, a collective that one rank starts and another waits for in place are
 /// two different ones.
 bool joinsDevices(ppcrt::GroupOp group) {

@@ -1,4 +1,4 @@
-// // Conversion of ops to plain data.
+// Conversion of ops to plain data.
 #include "StepProgramReader.h"
 
 #include "dialects/ppc/Ppc.h"
@@ -23,7 +23,7 @@ private:
   LogicalResult readAction(ppcrt::DeviceOp device, Operation &op, StepDevice &to);
   LogicalResult readCollective(ppcrt::DeviceOp device, ppcrt::CollectiveOp collective, StepAction &action);
   LogicalResult readCode(FlatSymbolRefAttr name, Operation *user, StepRoutine &routine, unsigned depth = 0);
-  /// /// The communication of the op; std::nullopt if it is not communication.
+  /// The communication of the op; std::nullopt if it is not communication.
   FailureOr<std::optional<GroupCall>> callOf(Operation *op);
   FailureOr<GroupCall> groupCall(Operation *op, FlatSymbolRefAttr group, ppcrt::CollectiveKind kind, Type in, Type out);
 
@@ -32,9 +32,9 @@ private:
   ppcrt::ProgramSymbols symbols;
   SymbolTable functions;
   DenseMap<Attribute, int32_t> groupNumbers, messageNumbers;
-  DenseMap<Attribute, int32_t> routineNumbers, streamNumbers; // // of the device that is being read
+  DenseMap<Attribute, int32_t> routineNumbers, streamNumbers; // of the device that is being read
   DenseMap<Operation *, int32_t> actionNumbers;
-  DenseMap<Value, int32_t> started; // // by token: index of the started segment
+  DenseMap<Value, int32_t> started; // by token: index of the started segment
   StepProgram result;
 };
 

@@ -7,7 +7,7 @@
 
 namespace mlir::ppc {
 
-/// /// Walks actions, routines and the functions that their code calls. Fails with an error at the op: code with
+/// Walks actions, routines and the functions that their code calls. Fails with an error at the op: code with
 /// tensors or with communication in a loop, a group by a list of ranks, a kind of action that the CPU backend does not
 /// support, a token that the code does not return.
 FailureOr<StepProgram> readStepProgram(ppcrt::ProgramOp program);

@@ -33,7 +33,7 @@ RoutineKind routineKind(PipelineActionKind kind) {
 /// Writes the step and the evaluation of one device.
 class DeviceSchedule {
 public:
-  /// /// `chunks`: index on its device of each virtual stage of each slice and copy of the model.
+  /// `chunks`: index on its device of each virtual stage of each slice and copy of the model.
   DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols, const MessageLines &messageLines,
                  const PipelineSchedule &schedule, ArrayRef<int64_t> chunks)
       : device(device), symbols(symbols), messageLines(messageLines), schedule(schedule), chunks(chunks),
@@ -126,7 +126,7 @@ void DeviceSchedule::setSlots(ArrayRef<int64_t> slotsOfStages) {
         travels.insert(symbols.buffer(device, end.getLeafReference()));
   std::map<std::vector<Operation *>, int64_t> known; // by users
   for (auto &[buffer, users] : usersOfBuffers()) {
-    // // If weight gradients run separately, values that only they and backward use are live for a part of the time
+    // If weight gradients run separately, values that only they and backward use are live for a part of the time
     // that a micro-batch is in flight, and so are values that belong to one of its slices. Messages wait for slots of
     // their stage, with which the schedule was verified.
     bool isShort = BufferOp(buffer).getRole() != BufferRole::Input && !travels.contains(buffer) &&
@@ -175,7 +175,7 @@ void DeviceSchedule::write(bool isEvaluation) {
     if (message.getSender() == self || message.getReceiver() == self)
       lines[message] = lineOf(message);
   DenseSet<int64_t> loaded;
-  // // Values that only a backward uses are not sent in an evaluation.
+  // Values that only a backward uses are not sent in an evaluation.
   auto isMeant = [&](MessageOp message) {
     return !isEvaluation || routineOf(message.getReceiver(), message.getUsedAttr()).getKind() == RoutineKind::Forward;
   };

@@ -9,7 +9,7 @@ using namespace ppcrt;
 
 namespace {
 
-/// /// Indices of a routine's runs in the actions of its device, by micro-batch; kNowhere if it does not run for one.
+/// Indices of a routine's runs in the actions of its device, by micro-batch; kNowhere if it does not run for one.
 using Places = SmallVector<size_t>;
 constexpr size_t kNowhere = -1;
 
@@ -19,7 +19,7 @@ struct MessageClass {
   Places made, used;
 };
 
-/// /// Runs of routines of pipeline ranks in the order of their schedules.
+/// Runs of routines of pipeline ranks in the order of their schedules.
 class RunPlaces {
 public:
   RunPlaces(const PipelineSchedule &schedule, ArrayRef<int64_t> chunks) {
@@ -50,10 +50,10 @@ private:
   std::map<std::tuple<int64_t, int64_t, int64_t>, Places> places; ///< by device, kind of action, chunk
 };
 
-/// /// Whether the two ends process the messages of these classes in one order; messages of one run in the order of the
+/// Whether the two ends process the messages of these classes in one order; messages of one run in the order of the
 /// program.
 bool haveOneOrder(ArrayRef<const MessageClass *> classes) {
-  using Event = std::tuple<size_t, size_t, size_t>; // // index of the run, number of the message, micro-batch
+  using Event = std::tuple<size_t, size_t, size_t>; // index of the run, number of the message, micro-batch
   std::vector<Event> made, used;
   for (const MessageClass *own : classes)
     for (size_t microBatch = 0; microBatch < std::min(own->made.size(), own->used.size()); ++microBatch)

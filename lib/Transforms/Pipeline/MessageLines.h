@@ -1,4 +1,4 @@
-// // Partition of the messages between two devices into those that share a stream.
+// Partition of the messages between two devices into those that share a stream.
 #ifndef PPC_TRANSFORMS_PIPELINE_MESSAGELINES_H
 #define PPC_TRANSFORMS_PIPELINE_MESSAGELINES_H
 
@@ -16,11 +16,11 @@ namespace mlir::ppc {
 /// backwards are on separate lines; each of these is divided further if the order of its two ends differs.
 class MessageLines {
 public:
-  /// /// `chunks`: index of each virtual stage on its device.
+  /// `chunks`: index of each virtual stage on its device.
   MessageLines(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols, const PipelineSchedule &schedule,
                ArrayRef<int64_t> chunks);
 
-  /// /// Suffix that distinguishes the message's line from others of the same two devices in the same direction; empty
+  /// Suffix that distinguishes the message's line from others of the same two devices in the same direction; empty
   /// if there is one line.
   StringRef nameOf(ppcrt::MessageOp message) const;
 

@@ -1,4 +1,4 @@
-// // Splits a partitioned step into functions per stage and action. Values that cross functions become buffers, values
+// Splits a partitioned step into functions per stage and action. Values that cross functions become buffers, values
 // that cross stages messages.
 #include "StageProgram.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
@@ -9,7 +9,7 @@ namespace mlir::ppc {
 
 namespace {
 
-/// /// Splits the work of a copy of the model on its micro-batches.
+/// Splits the work of a copy of the model on its micro-batches.
 class StepSplitter {
 public:
   StepSplitter(StepSplit &split, int64_t copy, bool splitWeightGradient)
@@ -34,7 +34,7 @@ private:
   bool isSameDevice(Site a, Site b) const {
     return split.placement.deviceOf(a.stage) == split.placement.deviceOf(b.stage);
   }
-  /// /// The buffer that holds `value`, computed by a micro-batch at `from`, on its own device.
+  /// The buffer that holds `value`, computed by a micro-batch at `from`, on its own device.
   BufferOp ownBuffer(Value value, Site from);
   int64_t orderOf(Value value);
   /// The buffer on `to`'s device that receives `value`.
@@ -50,19 +50,19 @@ private:
   void accumulate(ArrayRef<Value> values, Site site, BufferOp accumulator);
   /// Whether the op only adds up what the slices of a sequence yield.
   bool addsSlices(Operation *op);
-  /// /// Collects the contributions of the slices of a sequence to `value`.
+  /// Collects the contributions of the slices of a sequence to `value`.
   void collectSlices(Value value, SmallVectorImpl<Value> &parts);
   /// Another copy computes values of the same names, in buffers of its own.
   void forgetBuffers();
   FailureOr<BufferOp> inputBuffer(int64_t stage, BlockArgument argument);
 
   StepSplit &split;
-  int64_t firstStage; ///< ///< first stage of the copy
+  int64_t firstStage; ///< first stage of the copy
   bool splitWeightGradient;
   DenseMap<Operation *, Site> sites;
-  DenseMap<std::pair<Value, int64_t>, Site> madeAgain; ///< ///< site where a device recomputes a value of another one
+  DenseMap<std::pair<Value, int64_t>, Site> madeAgain; ///< site where a device recomputes a value of another one
   DenseMap<Operation *, int64_t> places;
-  DenseMap<Operation *, size_t> messageTo; ///< ///< by receiving buffer: its index in split.messages
+  DenseMap<Operation *, size_t> messageTo; ///< by receiving buffer: its index in split.messages
 };
 
 FailureOr<Site> StepSplitter::siteOf(Operation *op) {
@@ -80,7 +80,7 @@ FailureOr<Site> StepSplitter::siteOf(Operation *op) {
   return Site{firstStage + stage.getInt(), action};
 }
 
-/// /// Index of the op that computes `value` in the region of the accumulate.
+/// Index of the op that computes `value` in the region of the accumulate.
 int64_t StepSplitter::orderOf(Value value) {
   if (places.empty())
     for (auto [place, op] : llvm::enumerate(split.accumulate.getBody().front()))
@@ -184,13 +184,13 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
   return result;
 }
 
-/// /// Whether `op` is a constant, or a rank's block of one: cloned wherever it is needed, and never saved.
+/// Whether `op` is a constant, or a rank's block of one: cloned wherever it is needed, and never saved.
 bool StepSplitter::isConstant(Operation *op) {
   auto slice = dyn_cast_or_null<LocalSliceOp>(op);
   return isa_and_nonnull<ConstantOp>(slice ? slice.getX().getDefiningOp() : op);
 }
 
-/// /// Whether `op` is repeated where its result is used: for a gather the block is sent, instead of a gathered tensor
+/// Whether `op` is repeated where its result is used: for a gather the block is sent, instead of a gathered tensor
 /// that is equal on all ranks of a stage; for a mask its operand is sent anyway.
 bool StepSplitter::isMadeAnywhere(Operation *op) { return isa<AllGatherOp, MaskPaddingOp>(op); }
 
@@ -208,7 +208,7 @@ FailureOr<Value> StepSplitter::makeHere(Operation *op, Site site, Operation *use
   return copy->getResult(0);
 }
 
-/// /// Whether `op` is only repeated where its result is used: no op on its own stage uses the result, except ops that
+/// Whether `op` is only repeated where its result is used: no op on its own stage uses the result, except ops that
 /// are repeated elsewhere themselves. Between two stages of one device, too, the block is saved.
 bool StepSplitter::isMadeElsewhere(Operation *op, Site site) {
   return isMadeAnywhere(op) && !op->use_empty() && llvm::none_of(op->getUsers(), [&](Operation *user) {
@@ -273,7 +273,7 @@ void StepSplitter::collectSlices(Value value, SmallVectorImpl<Value> &parts) {
     collectSlices(operand, parts);
 }
 
-// // The gradient of a term of the loss is equal in each micro-batch. Its own stage yields it, else the last one.
+// The gradient of a term of the loss is equal in each micro-batch. Its own stage yields it, else the last one.
 LogicalResult StepSplitter::writeYieldedConstant(Value value, YieldOp yield) {
   Operation *op = value.getDefiningOp();
   if (sites.contains(op))
@@ -298,7 +298,7 @@ LogicalResult StepSplitter::addAccumulators(MutableArrayRef<Accumulators> accumu
     int64_t device = split.placement.deviceOf(sites.lookup(parts.front().getDefiningOp()).stage);
     BufferOp buffer = split.devices[device]->addBuffer(BufferRole::Accumulator, value.getType());
     llvm::MapVector<int64_t, SmallVector<Value>>
-        ofStages; // // by stage: parts of one layer, whose slices are on one device
+        ofStages; // by stage: parts of one layer, whose slices are on one device
     for (Value part : parts)
       ofStages[sites.lookup(part.getDefiningOp()).stage].push_back(part);
     for (auto &[stage, own] : ofStages)

@@ -40,9 +40,9 @@ private:
   FailureOr<Value> materialize(Value value, int64_t stage);
   /// A result of the accumulate of which each copy of the model has a sum of its own micro-batches.
   LogicalResult beginCopies(OpResult value);
-  /// /// Sums the values of the copies of the model, if not done yet.
+  /// Sums the values of the copies of the model, if not done yet.
   LogicalResult sumOverCopies(Value value);
-  /// /// Whether `op` is computed separately on each copy's sum: a sum, or an op whose result is smaller. Else the
+  /// Whether `op` is computed separately on each copy's sum: a sum, or an op whose result is smaller. Else the
   /// operands are summed first.
   FailureOr<bool> passesCopies(Operation *op);
   /// A sum of values of several stages: each stage sums its own, an all-reduce over the stages does the rest.
@@ -68,13 +68,13 @@ private:
   static Value zero(StageFunction &function, Type type);
 
   StepSplit &split;
-  ArrayRef<Accumulators> accumulators; ///< ///< by result of the accumulate
+  ArrayRef<Accumulators> accumulators; ///< by result of the accumulate
   RoutineKind action;                  ///< Update or Evaluate
-  DenseSet<Operation *> needed;        ///< ///< for Evaluate: ops after the accumulate that the loss depends on
-  DenseSet<Value> neededSums;          ///< ///< and results of the accumulate that it depends on
+  DenseSet<Operation *> needed;        ///< for Evaluate: ops after the accumulate that the loss depends on
+  DenseSet<Value> neededSums;          ///< and results of the accumulate that it depends on
   Stages all;
-  DenseMap<Value, Stages> sitesOf; ///< ///< stages that have the results of ops that have been split
-  DenseSet<Value> unsummed;        ///< ///< values that are separate sums of the copies of the model on these stages
+  DenseMap<Value, Stages> sitesOf; ///< stages that have the results of ops that have been split
+  DenseSet<Value> unsummed;        ///< values that are separate sums of the copies of the model on these stages
   /// Arguments of @step by kind ("parameter" or the name of a state) and name of the parameter.
   DenseMap<std::pair<Attribute, Attribute>, BlockArgument> arguments;
 };
@@ -165,7 +165,7 @@ static bool isGradient(Value value) {
 LogicalResult UpdateSplitter::sumOverCopies(Value value) {
   if (!unsummed.erase(value))
     return success();
-  // // As in a sum over stages: a scalar that is not a gradient, the loss, is needed everywhere.
+  // As in a sum over stages: a scalar that is not a gradient, the loss, is needed everywhere.
   bool everywhere = tensorType(value).getRank() == 0 && !isGradient(value);
   Stages holders = sitesOf.lookup(value), involved = everywhere ? all : holders;
   for (unsigned stage : involved.set_bits()) {
@@ -354,7 +354,7 @@ BufferOp UpdateSplitter::gradientBuffer(Value value, int64_t stage, const Buffer
   return program.addBuffer(BufferRole::Gradient, value.getType(), fields);
 }
 
-// // Results are stored in the buffers that they update; metrics in buffers of their own.
+// Results are stored in the buffers that they update; metrics in buffers of their own.
 LogicalResult UpdateSplitter::addResults() {
   func::FuncOp step = split.step;
   Builder attrs(step.getContext());
@@ -442,7 +442,7 @@ LogicalResult UpdateSplitter::run() {
       return failure();
   for (Operation &op : split.step.front().without_terminator()) {
     if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op) ||
-        !isWanted(&op)) // // ops before the accumulate have a function of their own
+        !isWanted(&op)) // ops before the accumulate have a function of their own
       continue;
     if (failed(split1(&op)))
       return failure();

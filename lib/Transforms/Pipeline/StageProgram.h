@@ -17,7 +17,7 @@ using ppcrt::RoutineKind;
 /// The code of a routine. Arguments and results are added as they turn out to be needed.
 class StageFunction {
 public:
-  /// /// A function of a device; of its virtual stage `stage` unless it is of the whole step.
+  /// A function of a device; of its virtual stage `stage` unless it is of the whole step.
   StageFunction(OpBuilder &module, Location loc, int64_t device, RoutineKind kind, int64_t stage);
 
   /// The argument bound to `buffer`, added on first use.
@@ -28,17 +28,17 @@ public:
   void finish();
 
   func::FuncOp function;
-  OpBuilder builder;            ///< ///< at the end of the function
+  OpBuilder builder;            ///< at the end of the function
   IRMapping mapping;            ///< from values of @step
-  SmallVector<BufferOp> reads;  ///< ///< buffers of the arguments, in order
-  SmallVector<BufferOp> writes; ///< ///< buffers of the results, in order
+  SmallVector<BufferOp> reads;  ///< buffers of the arguments, in order
+  SmallVector<BufferOp> writes; ///< buffers of the results, in order
 
 private:
   DenseMap<Operation *, Value> arguments;
   SmallVector<Value> results;
 };
 
-/// /// Attributes of a buffer besides its role and type.
+/// Attributes of a buffer besides its role and type.
 struct BufferFields {
   StringAttr name, state;
   RankedTensorType logical;
@@ -55,7 +55,7 @@ public:
   BufferOp addBuffer(BufferRole role, Type type, const BufferFields &fields = {});
   /// Gives a buffer another role.
   void setRole(BufferOp buffer, BufferRole role, const BufferFields &fields);
-  /// /// The function of one virtual stage: its number on the device, and in the model. Functions of the whole step
+  /// The function of one virtual stage: its number on the device, and in the model. Functions of the whole step
   /// have chunk 0.
   StageFunction &function(RoutineKind kind, OpBuilder &module, Location loc, int64_t chunk = 0, int64_t stage = 0);
   StageFunction *findFunction(RoutineKind kind, int64_t chunk = 0);
@@ -63,7 +63,7 @@ public:
   void finish();
 
   ppcrt::DeviceOp device;
-  DenseMap<Value, BufferOp> bufferOf; ///< ///< buffer of this device for each value of @step that is stored in one
+  DenseMap<Value, BufferOp> bufferOf; ///< buffer of this device for each value of @step that is stored in one
 
 private:
   OpBuilder builder; ///< at the end of the device
@@ -76,23 +76,23 @@ private:
   SmallVector<Entry> functions;
 };
 
-/// /// Assignment of virtual stages to devices, and names of their routines. If a schedule runs several copies of the
+/// Assignment of virtual stages to devices, and names of their routines. If a schedule runs several copies of the
 /// model, the stages of further copies follow those of the first: stage s of copy c is number c * stagesPerCopy() + s.
 /// If a micro-batch runs in slices of its sequence, each slice has stages of its own, after those of the previous
 /// slice, on the same devices.
 class PipelinePlacement {
 public:
-  /// /// The placement of the schedule of the plan. Error: there is no such schedule, or compiled programs do not
+  /// The placement of the schedule of the plan. Error: there is no such schedule, or compiled programs do not
   /// support it.
   static llvm::Expected<PipelinePlacement> of(ModuleOp module, PlanAttr plan);
 
-  /// /// Number of stages of all copies of the model.
+  /// Number of stages of all copies of the model.
   int64_t stageCount() const { return devices.size(); }
   int64_t stagesPerCopy() const { return devices.size() / copies; }
   int64_t copyCount() const { return copies; }
   int64_t sliceCount() const { return slices; }
   int64_t deviceOf(int64_t stage) const { return devices[stage]; }
-  /// /// Its index among the stages of its device.
+  /// Its index among the stages of its device.
   int64_t chunkOf(int64_t stage) const { return chunks[stage]; }
   /// Whether the schedule runs weight gradients on their own.
   bool splitsBackward() const { return splits; }
@@ -105,7 +105,7 @@ private:
   bool splits = false;
 };
 
-/// /// Stage and action of an op of a micro-batch. Sites of different copies of the model are independent.
+/// Stage and action of an op of a micro-batch. Sites of different copies of the model are independent.
 struct Site {
   int64_t stage; ///< virtual, of all copies
   RoutineKind action;
@@ -130,7 +130,7 @@ struct StageMessage {
   BufferOp to;
 };
 
-/// /// State of splitting a step.
+/// State of splitting a step.
 struct StepSplit {
   func::FuncOp step;
   AccumulateOp accumulate;
@@ -151,7 +151,7 @@ struct StepSplit {
 
 /// The device and the buffer in which a result of the accumulate is added up.
 using Accumulator = std::pair<int64_t, BufferOp>;
-/// /// Accumulators of a result of the accumulate by copy of the model, each of which sums its own micro-batches.
+/// Accumulators of a result of the accumulate by copy of the model, each of which sums its own micro-batches.
 using Accumulators = SmallVector<Accumulator, 1>;
 
 /// Adds the update functions, and those that evaluate the loss.

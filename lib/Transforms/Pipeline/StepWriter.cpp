@@ -61,7 +61,7 @@ void StepWriter::finish(ActionOpInterface action, unsigned stream) {
     if (access.isWrite)
       llvm::append_range(needed, found->second.read);
   }
-  // // The latest first: actions that it waits for have completed with it.
+  // The latest first: actions that it waits for have completed with it.
   llvm::stable_sort(needed, [](const End &a, const End &b) { return a.place > b.place; });
   Clock &clock = ended[stream];
   clock.resize(streams.size(), -1);

@@ -1,4 +1,4 @@
-// // Values of a model that are cast to bf16: operands of matmuls, and values between two matmuls.
+// Values of a model that are cast to bf16: operands of matmuls, and values between two matmuls.
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -13,7 +13,7 @@ namespace {
 
 bool isF32(Value value) { return tensorType(value).getElementType().isF32(); }
 
-/// /// Ops that may run on cast values if matmuls read the result: each of their elements is rounded once.
+/// Ops that may run on cast values if matmuls read the result: each of their elements is rounded once.
 bool mayFollow(Operation *op) {
   return isa<SiluOp, GeluOp, SigmoidOp, MulOp, ScaleOp, RotaryOp, TransposeOp, ReshapeOp, BroadcastOp, SplitOp,
              ConcatOp>(op);
@@ -37,8 +37,8 @@ private:
 
   func::FuncOp function;
   Type narrow;
-  DenseSet<Operation *> selecting; ///< ///< matmuls that select experts
-  DenseSet<Operation *> followers; ///< ///< ops between matmuls that run on cast values
+  DenseSet<Operation *> selecting; ///< matmuls that select experts
+  DenseSet<Operation *> followers; ///< ops between matmuls that run on cast values
   DenseMap<std::pair<Value, Attribute>, Value> copies;
 };
 

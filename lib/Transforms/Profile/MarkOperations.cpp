@@ -69,7 +69,7 @@ struct MarkOperationsPass : impl::MarkOperationsPassBase<MarkOperationsPass> {
         if (isa<linalg::LinalgOp, memref::CopyOp>(op) || (isa_and_nonnull<ppcrt::PpcRtDialect>(op.getDialect()) &&
                                                           !isa<ppcrt::CallOp, ppcrt::ReachOp, ppcrt::CoordinateOp>(op)))
           work.push_back(&op);
-      if (work.empty()) // // only calls of compiled functions
+      if (work.empty()) // only calls of compiled functions
         continue;
       for (Operation *op : work) {
         mark(ImplicitLocOpBuilder(op->getLoc(), op), operations.size());

@@ -10,7 +10,7 @@
 
 namespace mlir::ppc {
 
-/// /// Bytes of a buffer; 0 if its size is known only at run time.
+/// Bytes of a buffer; 0 if its size is known only at run time.
 static int64_t bytesOf(Value buffer) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
   return type && type.hasStaticShape() ? type.getNumElements() * type.getElementTypeBitWidth() / 8 : 0;
@@ -46,7 +46,7 @@ static Work workOf(ppcrt::GemmOp op) {
   return work;
 }
 
-/// /// Work of a matmul with an epilogue: only the used parts of A, B and the bias count.
+/// Work of a matmul with an epilogue: only the used parts of A, B and the bias count.
 static Work workOf(ppcrt::EpilogueGemmOp op) {
   ArrayRef<int64_t> sizes = op.getSizes();
   auto elementBytes = [](Value buffer) {
@@ -72,7 +72,7 @@ static int64_t visibleScores(MemRefType q, MemRefType k, bool causal, int64_t wi
   return scores * q.getDimSize(0) * q.getDimSize(2) * q.getDimSize(3);
 }
 
-/// /// Work of attention: two matmuls forward, five backward.
+/// Work of attention: two matmuls forward, five backward.
 template <typename OpTy> static Work attentionWork(OpTy op) {
   constexpr bool backward = std::is_same_v<OpTy, ppcrt::AttentionBackwardOp>;
   auto q = cast<MemRefType>(op.getIns()[0].getType()), k = cast<MemRefType>(op.getIns()[1].getType()),

@@ -88,7 +88,7 @@ private:
     }
   }
 
-  /// /// Returns the number of marked ops.
+  /// Returns the number of marked ops.
   int64_t mark(const LayerPlan &plan, const RecomputeChoice &choice, std::map<int64_t, ArrayAttr> &choices) {
     Builder builder(&getContext());
     llvm::SetVector<Attribute> names;
@@ -137,7 +137,7 @@ private:
         both.insert(choice.begin(), choice.end());
         choice = builder.getArrayAttr(both.takeVector());
       } else if (rules.get(name)) {
-        continue; // // fully recomputed already
+        continue; // fully recomputed already
       }
       rules.set(name, choice);
     }

@@ -51,7 +51,7 @@ LayerGraph mlir::ppc::layerGraph(ArrayRef<Operation *> ops, double balance) {
   DenseMap<Value, int32_t> values;
   auto read = [&](Value value, Operation *reader) -> std::optional<int32_t> {
     Operation *maker = value.getDefiningOp();
-    // // Arguments and values that backward computes are available anyway.
+    // Arguments and values that backward computes are available anyway.
     if (!maker || maker->getBlock() != reader->getBlock() || !isForward(maker) || isa<ConstantOp>(maker))
       return std::nullopt;
     auto [number, isNew] = values.try_emplace(value, int32_t(layer.graph.values.size()));

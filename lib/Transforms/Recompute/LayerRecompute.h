@@ -1,4 +1,4 @@
-// // Saved activations of one layer, and the cost of recomputing them.
+// Saved activations of one layer, and the cost of recomputing them.
 #ifndef PPC_LIB_TRANSFORMS_RECOMPUTE_LAYERRECOMPUTE_H
 #define PPC_LIB_TRANSFORMS_RECOMPUTE_LAYERRECOMPUTE_H
 
@@ -13,11 +13,11 @@ bool isForward(Operation *op);
 /// "matmul.3": the third but one matmul among the forward ops of its layer. In a plan "matmul" alone means all of them.
 std::string nameInLayer(Operation *op);
 
-/// /// Whether an op may be recomputed: a forward op that is not a constant and whose results stay in its layer, and in
+/// Whether an op may be recomputed: a forward op that is not a constant and whose results stay in its layer, and in
 /// its slice of the sequence.
 bool canRecompute(Operation *op);
 
-/// /// Recomputation graph of one layer on one stage.
+/// Recomputation graph of one layer on one stage.
 struct LayerGraph {
   RecomputeGraph graph;
   SmallVector<Operation *> ops; ///< by number in the graph

@@ -54,7 +54,7 @@ private:
     if (!gather)
       return nullptr;
     Value gathered = gather.getX();
-    if (Operation *original = originals.lookup(gathered.getDefiningOp())) // // the original of an earlier copy
+    if (Operation *original = originals.lookup(gathered.getDefiningOp())) // the original of an earlier copy
       gathered = original->getResult(cast<OpResult>(gathered).getResultNumber());
     for (Operation *user : gathered.getUsers())
       if (auto other = dyn_cast<AllGatherOp>(user);
@@ -64,7 +64,7 @@ private:
     return nullptr;
   }
 
-  /// /// The copy of a marked op, created before `user` with all ops that it needs, unless it exists already.
+  /// The copy of a marked op, created before `user` with all ops that it needs, unless it exists already.
   Operation *copyOf(Operation *marked, Operation *user) {
     if (Operation *known = copies.lookup(marked))
       return known;
@@ -82,7 +82,7 @@ private:
   }
 
   Block &body;
-  DenseMap<Operation *, Operation *> copies, originals; // // marked op -> copy, and the inverse
+  DenseMap<Operation *, Operation *> copies, originals; // marked op -> copy, and the inverse
 };
 
 struct MaterializeRecomputePass : impl::MaterializeRecomputePassBase<MaterializeRecomputePass> {

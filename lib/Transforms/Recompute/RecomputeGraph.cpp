@@ -11,7 +11,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// /// Minimum cuts by Dinic's algorithm. Each augmentation saturates an edge exactly, so weights may be any numbers.
+/// Minimum cuts by Dinic's algorithm. Each augmentation saturates an edge exactly, so weights may be any numbers.
 class MinimumCut {
 public:
   explicit MinimumCut(size_t nodes) : edgesOf(nodes) {}
@@ -168,7 +168,7 @@ void GapSearch::branch(std::vector<Fixed> &fixed, int64_t most) {
   std::optional<RecomputeChoice> relaxed = leastWeight(graph, price, fixed);
   if (!relaxed)
     return;
-  // // Lower bound on the cost of all choices that agree with `fixed` and save at most `most` bytes.
+  // Lower bound on the cost of all choices that agree with `fixed` and save at most `most` bytes.
   double bound = relaxed->cost + price * double(relaxed->kept - most);
   if (bound >= best.cost * (1 - 1e-12))
     return;

@@ -1,4 +1,4 @@
-// // Marks ops for recomputation as the plan selects them.
+// Marks ops for recomputation as the plan selects them.
 #include "LayerRecompute.h"
 #include "ppc/Transforms/Recompute/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -26,7 +26,7 @@ bool covers(Attribute choice, Operation *op) {
 
 bool isElementwise(Operation *op) { return op->hasTrait<OpTrait::SameOperandsAndResultType>(); }
 
-/// /// Whether recomputing the result is free: an elementwise op of one value that backward reads in any case, used
+/// Whether recomputing the result is free: an elementwise op of one value that backward reads in any case, used
 /// only by other elementwise ops, which are one loop with it. Saving it would be an additional write and read.
 bool isFree(Operation *op) {
   auto isBehind = [](Operation *user) { return !isForward(user); };
@@ -36,7 +36,7 @@ bool isFree(Operation *op) {
   return llvm::any_of(op->getOperand(0).getUsers(), isBehind) && !users.empty() && llvm::all_of(users, isElementwise);
 }
 
-/// /// The split of a matmul's result, and reshapes of its parts, if backward reads all parts elementwise: it reads
+/// The split of a matmul's result, and reshapes of its parts, if backward reads all parts elementwise: it reads
 /// them in the matmul's result. Saving each would be an additional copy, a write and a read.
 SmallVector<Operation *> partsInPlace(Operation *op) {
   auto split = dyn_cast<SplitOp>(op);
@@ -66,7 +66,7 @@ SmallVector<Operation *> partsInPlace(Operation *op) {
   return inPlace;
 }
 
-/// /// Whether it concatenates keys or values of the slices of a sequence, which are saved separately.
+/// Whether it concatenates keys or values of the slices of a sequence, which are saved separately.
 bool joinsSlices(Operation *op) {
   auto isOfAnother = [&](Value operand) {
     Operation *made = operand.getDefiningOp();

@@ -21,7 +21,7 @@ struct HullStep {
 struct Sum {
   int64_t saved;
   double cost;
-  size_t choice, before; ///< ///< choice of the last of these layers; index of the sum of the layers before it
+  size_t choice, before; ///< choice of the last of these layers; index of the sum of the layers before it
 };
 
 class StageSearch {
@@ -54,7 +54,7 @@ private:
   int64_t wanted;
   size_t states;
   StageChoice best;
-  double price = 0; ///< ///< cost per byte, in the step that reaches the wanted bytes
+  double price = 0; ///< cost per byte, in the step that reaches the wanted bytes
 };
 
 } // namespace
@@ -80,7 +80,7 @@ void StageSearch::followHulls() {
 }
 
 bool StageSearch::addLayers(std::vector<std::vector<Sum>> &sums) const {
-  // // Lower bound on the cost that the layers from one on add to a sum, with each byte worth `price`.
+  // Lower bound on the cost that the layers from one on add to a sum, with each byte worth `price`.
   std::vector<double> least(layers.size() + 1, 0);
   for (size_t layer = layers.size(); layer-- > 0;) {
     double own = 0;
@@ -100,7 +100,7 @@ bool StageSearch::addLayers(std::vector<std::vector<Sum>> &sums) const {
       }
     llvm::stable_sort(
         next, [](const Sum &a, const Sum &b) { return a.cost < b.cost || (a.cost == b.cost && a.saved > b.saved); });
-    std::vector<Sum> kept; // // sums of which none saves less at a higher cost
+    std::vector<Sum> kept; // sums of which none saves less at a higher cost
     for (const Sum &sum : next)
       if (kept.empty() || sum.saved > kept.back().saved)
         kept.push_back(sum);

@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: contracts between phases.
+// Declarations of the passes in Passes.td: contracts between phases.
 #ifndef PPC_TRANSFORMS_CONTRACTS_PASSES_H
 #define PPC_TRANSFORMS_CONTRACTS_PASSES_H
 

@@ -10,17 +10,17 @@
 
 namespace mlir::ppc {
 
-/// /// The argument, constant, allocation or view of scratch that a buffer is part of.
+/// The argument, constant, allocation or view of scratch that a buffer is part of.
 Value rootBuffer(Value buffer);
 
 /// The buffer of which this one is another shape: all of its elements, in their order.
 Value wholeBuffer(Value buffer);
 
-/// /// Accesses of an op to each buffer that it uses, by the roots of its operands; an op without declared effects may
+/// Accesses of an op to each buffer that it uses, by the roots of its operands; an op without declared effects may
 /// both read and write.
 struct BufferAccess {
   Value root;
-  Value buffer; ///< ///< as returned by wholeBuffer()
+  Value buffer; ///< as returned by wholeBuffer()
   bool reads = false, writes = false;
 };
 SmallVector<BufferAccess> accessesOf(Operation *op);
@@ -28,7 +28,7 @@ SmallVector<BufferAccess> accessesOf(Operation *op);
 /// Bytes of a buffer of static shape.
 int64_t bufferBytes(Value buffer);
 
-/// /// Whether the contents of the buffer `root` after `op` are read in the rest of the block. Buffers that are not
+/// Whether the contents of the buffer `root` after `op` are read in the rest of the block. Buffers that are not
 /// allocated in the block may be read by others.
 bool isLiveBehind(Value root, Operation *op);
 

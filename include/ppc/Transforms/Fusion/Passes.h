@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: fusion of loops, epilogues and buffers.
+// Declarations of the passes in Passes.td: fusion of loops, epilogues and buffers.
 #ifndef PPC_TRANSFORMS_FUSION_PASSES_H
 #define PPC_TRANSFORMS_FUSION_PASSES_H
 

@@ -12,7 +12,7 @@
 
 namespace mlir::ppc {
 
-/// /// Cost of a launch in bytes, in addition to the bytes that it moves: about half a microsecond of copying at 2
+/// Cost of a launch in bytes, in addition to the bytes that it moves: about half a microsecond of copying at 2
 /// TB/s.
 inline constexpr int64_t kLaunchBytes = 1 << 20;
 
@@ -21,12 +21,12 @@ using RunGroups = SmallVector<SmallVector<unsigned>>;
 
 class RegionChoice {
 public:
-  /// /// Maximal number of ops of a run.
+  /// Maximal number of ops of a run.
   static constexpr size_t kLongest = 64;
   /// Up to this many ops all choices are tried.
   static constexpr size_t kExact = 12;
 
-  /// /// Takes at most kLongest ops, in the order in which they run. `isLiveAfter(root)`: whether the contents of a
+  /// Takes at most kLongest ops, in the order in which they run. `isLiveAfter(root)`: whether the contents of a
   /// buffer are read after the run.
   RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Value)> isLiveAfter);
 
@@ -39,22 +39,22 @@ public:
 
   /// Bytes.
   int64_t cost(const RunGroups &groups);
-  /// /// Bytes that a group moves to and from memory.
+  /// Bytes that a group moves to and from memory.
   int64_t traffic(ArrayRef<unsigned> group) const { return trafficOf(maskOf(group)); }
   /// Why two groups are not one.
   std::string whyNot(ArrayRef<unsigned> first, ArrayRef<unsigned> second);
 
 private:
   using Mask = uint64_t;
-  /// /// Access of an op to a buffer.
+  /// Access of an op to a buffer.
   struct Use {
     unsigned root; // its number
-    Value buffer;  // // it, or the view of it that the op accesses
+    Value buffer;  // it, or the view of it that the op accesses
     int64_t bytes;
     bool reads, writes;
-    /// /// The op of the run whose value it reads; -1 if that is from before, or known in parts only.
+    /// The op of the run whose value it reads; -1 if that is from before, or known in parts only.
     int source = -1;
-    /// /// For a write: the ops that read the value, and whether it is read after the run or may be.
+    /// For a write: the ops that read the value, and whether it is read after the run or may be.
     Mask readers = 0;
     bool leaves = false;
   };
@@ -65,9 +65,9 @@ private:
   static RunGroups groupsOf(ArrayRef<Mask> masks);
   int64_t trafficOf(Mask group) const;
   SmallVector<linalg::LinalgOp> opsOf(Mask group) const;
-  /// /// Returns std::nullopt if the group is not a region.
+  /// Returns std::nullopt if the group is not a region.
   std::optional<int64_t> costOf(Mask group);
-  /// /// Cost of all groups; std::nullopt if one is not a region, or they depend on each other in a cycle.
+  /// Cost of all groups; std::nullopt if one is not a region, or they depend on each other in a cycle.
   std::optional<int64_t> costOfAll(ArrayRef<Mask> groups);
   bool mergeTwo(SmallVector<Mask> &groups);
   bool moveOne(SmallVector<Mask> &groups);

@@ -1,6 +1,6 @@
 //===- RowRegion.h - Loops that share rows ------------------------------===//
 //
-// // A row region is a list of structured ops on buffers that the threads of a row can run one after the other with the
+// A row region is a list of structured ops on buffers that the threads of a row can run one after the other with the
 // row in registers: elementwise loops, reductions of rows, per-row values, and sums of columns over a chunk of rows. An
 // element that one member writes and another reads is at the same index of the same row for both, so that it need not
 // go through memory.
@@ -21,11 +21,11 @@ namespace mlir::ppc {
 struct Combination {
   Operation *op = nullptr;
   Value x;
-  /// /// The neutral element: it leaves every x unchanged.
+  /// The neutral element: it leaves every x unchanged.
   float neutral() const;
 };
 
-/// /// The one reduction in f32 of a structured op with one result: addition, multiplication, maximum or minimum.
+/// The one reduction in f32 of a structured op with one result: addition, multiplication, maximum or minimum.
 std::optional<Combination> combinationOf(linalg::LinalgOp op);
 
 /// Loops over `rows` rows of `length` elements. Sums of columns are over each of `chunks` equal blocks of rows, in
@@ -34,7 +34,7 @@ struct RowDomain {
   int64_t rows = 0, length = 0, chunks = 0;
 };
 
-/// /// The offset of an operand of a member: constant + offset of the row + offset of the column, in elements.
+/// The offset of an operand of a member: constant + offset of the row + offset of the column, in elements.
 struct RowPlace {
   int64_t constant = 0;
   SmallVector<LoopSpan> rows, columns;
@@ -56,21 +56,21 @@ struct RowMember {
   RowRole role = RowRole::Element;
   /// The first loop over columns; those before it are over rows (of a ChunkStart: over chunks).
   unsigned firstColumn = 0;
-  /// /// By operand; std::nullopt if indices are not linear.
+  /// By operand; std::nullopt if indices are not linear.
   SmallVector<std::optional<RowPlace>> places;
 };
 
-/// /// Distribution of the rows of a region over the threads of a GPU.
+/// Distribution of the rows of a region over the threads of a GPU.
 struct RowThreads {
-  int64_t threads = 0; ///< ///< threads per row
-  int64_t width = 1;   ///< ///< neighbouring elements that a thread accesses at once
-  int64_t groups = 0;  ///< ///< groups of `width` elements of a row that each thread has
+  int64_t threads = 0; ///< threads per row
+  int64_t width = 1;   ///< neighbouring elements that a thread accesses at once
+  int64_t groups = 0;  ///< groups of `width` elements of a row that each thread has
   int64_t elements() const { return width * groups; }
 };
 
 class RowRegion {
 public:
-  /// /// Returns std::nullopt if the ops, in the order in which they run, cannot form a region; then `why`, if given,
+  /// Returns std::nullopt if the ops, in the order in which they run, cannot form a region; then `why`, if given,
   /// names the obstacle. A single op may be a region.
   static std::optional<RowRegion> of(ArrayRef<linalg::LinalgOp> ops, std::string *why = nullptr) {
     return of(ops, why, /*isPart=*/false);
@@ -85,9 +85,9 @@ public:
   /// True if a row must be in the hands of threads that wait for each other.
   bool hasReductions() const { return hasRole(RowRole::RowReduction) || hasRole(RowRole::ColumnSum); }
   RowThreads threads() const;
-  /// /// Whether all members access the elements of a buffer at this offset.
+  /// Whether all members access the elements of a buffer at this offset.
   bool hasOnePlace(Value buffer, const RowPlace &place) const;
-  /// /// Whether elements that are read stay in registers from phase to phase: those at one offset that differ from row
+  /// Whether elements that are read stay in registers from phase to phase: those at one offset that differ from row
   /// to row. Others are read again in each phase.
   bool isHeld(Value buffer, const RowPlace &place) const {
     return (!place.rows.empty() || domain.rows == 1) && hasOnePlace(buffer, place);

@@ -28,7 +28,7 @@ int64_t assignOffsets(MutableArrayRef<LiveBuffer> buffers);
 /// The largest sum of aligned sizes alive at one point: no assignment needs less.
 int64_t liveBytesAtPeak(ArrayRef<LiveBuffer> buffers);
 
-/// /// The first two buffers that live at a common point and overlap, as indices; std::nullopt if the assignment is
+/// The first two buffers that live at a common point and overlap, as indices; std::nullopt if the assignment is
 /// right. Compares all pairs, independently of how offsets were found.
 std::optional<std::pair<size_t, size_t>> findOverlap(ArrayRef<LiveBuffer> buffers);
 

@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: bufferization and offsets.
+// Declarations of the passes in Passes.td: bufferization and offsets.
 #ifndef PPC_TRANSFORMS_MEMORY_PASSES_H
 #define PPC_TRANSFORMS_MEMORY_PASSES_H
 

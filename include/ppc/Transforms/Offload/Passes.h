@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: offloading to host memory.
+// Declarations of the passes in Passes.td: offloading to host memory.
 #ifndef PPC_TRANSFORMS_OFFLOAD_PASSES_H
 #define PPC_TRANSFORMS_OFFLOAD_PASSES_H
 

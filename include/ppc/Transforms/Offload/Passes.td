@@ -1,4 +1,4 @@
-// // Passes that offload buffers to host memory when device memory does not suffice.
+// Passes that offload buffers to host memory when device memory does not suffice.
 #ifndef PPC_TRANSFORMS_OFFLOAD_PASSES_TD
 #define PPC_TRANSFORMS_OFFLOAD_PASSES_TD
 

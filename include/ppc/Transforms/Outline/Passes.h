@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: outlining of layers.
+// Declarations of the passes in Passes.td: outlining of layers.
 #ifndef PPC_TRANSFORMS_OUTLINE_PASSES_H
 #define PPC_TRANSFORMS_OUTLINE_PASSES_H
 

@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: overlap of communication and computation.
+// Declarations of the passes in Passes.td: overlap of communication and computation.
 #ifndef PPC_TRANSFORMS_OVERLAP_PASSES_H
 #define PPC_TRANSFORMS_OVERLAP_PASSES_H
 

@@ -1,4 +1,4 @@
-// // Passes that overlap communication with computation.
+// Passes that overlap communication with computation.
 #ifndef PPC_TRANSFORMS_OVERLAP_PASSES_TD
 #define PPC_TRANSFORMS_OVERLAP_PASSES_TD
 

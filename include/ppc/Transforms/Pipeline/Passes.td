@@ -1,4 +1,4 @@
-// // Passes that split a partitioned step into pipeline stages and order their work.
+// Passes that split a partitioned step into pipeline stages and order their work.
 #ifndef PPC_TRANSFORMS_PIPELINE_PASSES_TD
 #define PPC_TRANSFORMS_PIPELINE_PASSES_TD
 

@@ -17,7 +17,7 @@ namespace mlir::ppc {
 /// with errors that name file, line and column.
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target);
 
-/// /// The sections of a file, and the precision in `layout:`; empty: none. Errors: the file cannot be read, or is not
+/// The sections of a file, and the precision in `layout:`; empty: none. Errors: the file cannot be read, or is not
 /// YAML.
 struct PlanFileSections {
   bool grid = false, layout = false, ops = false;
@@ -31,14 +31,14 @@ std::string predictionText(DictionaryAttr prediction);
 /// The text of a plan file, without ops.
 std::string planText(PlanAttr plan);
 
-/// /// Returns the section `ops:` of a module before differentiation: the `ppc.factors` of its ops; empty if no op has
+/// Returns the section `ops:` of a module before differentiation: the `ppc.factors` of its ops; empty if no op has
 /// any.
 std::string opCutsText(ModuleOp module, PlanAttr plan);
-/// /// The inverse: sets `ppc.factors` from the section `ops:` of a file, from which `plan` was read; does nothing if
+/// The inverse: sets `ppc.factors` from the section `ops:` of a file, from which `plan` was read; does nothing if
 /// it has none. Fails, with errors at the module, as readOpCuts does.
 LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan, const TargetCapabilities &target);
 
-/// /// Removes the word "error" from `FILE:LINE:COLUMN: error: MESSAGE` of readers, since diagnostics add it.
+/// Removes the word "error" from `FILE:LINE:COLUMN: error: MESSAGE` of readers, since diagnostics add it.
 std::string withoutKind(llvm::Error error);
 
 } // namespace mlir::ppc

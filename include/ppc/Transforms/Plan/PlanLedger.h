@@ -1,4 +1,4 @@
-// // Resource accounting of the planner for a module's plan.
+// Resource accounting of the planner for a module's plan.
 #ifndef PPC_TRANSFORMS_PLAN_PLANLEDGER_H
 #define PPC_TRANSFORMS_PLAN_PLANLEDGER_H
 
@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// /// The per-rank accounting of the module's `ppc.plan` on that cluster (specified as for ppc-price-plan), before its
+/// The per-rank accounting of the module's `ppc.plan` on that cluster (specified as for ppc-price-plan), before its
 /// backward is built. Errors: the cost model does not cover the plan or the model.
 llvm::Expected<Ledger> planLedger(ModuleOp module, StringRef cluster);
 

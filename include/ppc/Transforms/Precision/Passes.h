@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: mixed precision.
+// Declarations of the passes in Passes.td: mixed precision.
 #ifndef PPC_TRANSFORMS_PRECISION_PASSES_H
 #define PPC_TRANSFORMS_PRECISION_PASSES_H
 

@@ -1,4 +1,4 @@
-// // The passes that `ppc-compile --profile` uses.
+// The passes that `ppc-compile --profile` uses.
 #ifndef PPC_TRANSFORMS_PROFILE_PASSES_TD
 #define PPC_TRANSFORMS_PROFILE_PASSES_TD
 

@@ -1,4 +1,4 @@
-// // Passes for activation recomputation.
+// Passes for activation recomputation.
 #ifndef PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
 #define PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
 

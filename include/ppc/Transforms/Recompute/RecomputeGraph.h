@@ -1,4 +1,4 @@
-// // Recomputation of one layer in backward, as a graph without IR: minimum cuts, and the Pareto frontier of choices.
+// Recomputation of one layer in backward, as a graph without IR: minimum cuts, and the Pareto frontier of choices.
 #ifndef PPC_TRANSFORMS_RECOMPUTE_RECOMPUTEGRAPH_H
 #define PPC_TRANSFORMS_RECOMPUTE_RECOMPUTEGRAPH_H
 
@@ -20,9 +20,9 @@ struct RecomputeGraph {
     }
   };
   struct Op {
-    double cost = 0;            ///< ///< cost of a copy; not negative
+    double cost = 0;            ///< cost of a copy; not negative
     std::vector<int32_t> reads; ///< values
-    bool isForced = false;      ///< ///< its results are not saved
+    bool isForced = false;      ///< its results are not saved
     bool operator==(const Op &other) const {
       return cost == other.cost && reads == other.reads && isForced == other.isForced;
     }
@@ -38,13 +38,13 @@ struct RecomputeChoice {
   double cost = 0;         ///< of all copies
 };
 
-/// /// Returns the ops that are copied if these ops are marked, and the cost.
+/// Returns the ops that are copied if these ops are marked, and the cost.
 RecomputeChoice evaluateChoice(const RecomputeGraph &graph, const std::vector<bool> &marked);
 
-/// /// Constraint on an op.
+/// Constraint on an op.
 enum class Fixed : signed char { Free, Kept, Again };
 
-/// /// The choice with minimal cost + `price` x saved bytes, among those that agree with `fixed` (by op; empty: all
+/// The choice with minimal cost + `price` x saved bytes, among those that agree with `fixed` (by op; empty: all
 /// free). Returns std::nullopt if there is none. A minimum cut (the same graph as in AOTAutograd's partitioner, whose
 /// ends are "in backward" and "not"): separating an op whose copy costs c from the sink costs c, separating a value of
 /// b bytes from its producer costs `price` x b.
@@ -53,11 +53,11 @@ std::optional<RecomputeChoice> leastWeight(const RecomputeGraph &graph, double p
 /// Choices of which no other is better in cost or kept bytes and as good in the other, most bytes first.
 struct RecomputeFrontier {
   std::vector<RecomputeChoice> choices;
-  std::vector<size_t> hull; ///< ///< indices of choices on the lower convex hull; first and last are among them
-  bool isWhole = false;     ///< ///< true if no choice is missing
+  std::vector<size_t> hull; ///< indices of choices on the lower convex hull; first and last are among them
+  bool isWhole = false;     ///< true if no choice is missing
 };
 
-/// /// The hull is found by minimum cuts; choices between its points by branch and bound, whose bound is a minimum cut
+/// The hull is found by minimum cuts; choices between its points by branch and bound, whose bound is a minimum cut
 /// as well, with `cuts` of them in all. If these do not suffice, the choices found by then are returned.
 RecomputeFrontier findFrontier(const RecomputeGraph &graph, int64_t cuts);
 
@@ -70,7 +70,7 @@ struct StageChoice {
   bool isLeast = false; ///< nor does one cost less than this
 };
 
-/// /// Returns the choice that frees most if not as much can be freed. `states`: upper bound on the sums of choices to
+/// Returns the choice that frees most if not as much can be freed. `states`: upper bound on the sums of choices to
 /// follow.
 StageChoice chooseForStage(const std::vector<const RecomputeFrontier *> &layers, int64_t wanted, size_t states);
 

@@ -1,4 +1,4 @@
-// // How far partial sums travel before they are reduced: decided for a whole function, as data. It reads the
+// How far partial sums travel before they are reduced: decided for a whole function, as data. It reads the
 // annotations of ppc-propagate-shardings and changes nothing.
 #ifndef PPC_TRANSFORMS_SHARDING_PARTIALFLOW_H
 #define PPC_TRANSFORMS_SHARDING_PARTIALFLOW_H
@@ -8,10 +8,10 @@
 
 namespace mlir::ppc {
 
-/// /// Partial axes of a value, each with its combiner.
+/// Partial axes of a value, each with its combiner.
 using Pending = llvm::SmallMapVector<StringAttr, Combiner, 2>;
 
-/// /// A value is either used with all of its partial axes by every user, or reduced once, right after it is computed,
+/// A value is either used with all of its partial axes by every user, or reduced once, right after it is computed,
 /// over the axes that some user cannot take; the other users share the reduced form. An optimistic fixed point: at
 /// first all values stay partial; every sweep in program order marks those that cannot; marks only grow, so it ends.
 class PartialFlow {
@@ -22,11 +22,11 @@ public:
   LogicalResult run();
 
   const OpSharding &sharding(Operation *op) const { return shardings.find(op)->second; }
-  /// /// Partial axes of `value` when it is computed.
+  /// Partial axes of `value` when it is computed.
   const Pending &made(Value value) const;
-  /// /// Partial axes of `value` when it is used.
+  /// Partial axes of `value` when it is used.
   Pending used(Value value) const;
-  /// /// A ppc.sum whose operands are partial over different axes and should be added group by group.
+  /// A ppc.sum whose operands are partial over different axes and should be added group by group.
   bool isRegrouped(Operation *op) const { return regrouped.contains(op); }
 
 private:
@@ -46,7 +46,7 @@ private:
   DenseMap<Value, Pending> pendingOf;
   DenseMap<Value, SmallVector<StringAttr>> reduced; ///< axes reduced right after the value is made
   DenseSet<Operation *> regrouped;
-  DenseMap<std::pair<Value, StringAttr>, bool> meets; ///< ///< memoized results of meetsPending
+  DenseMap<std::pair<Value, StringAttr>, bool> meets; ///< memoized results of meetsPending
 };
 
 } // namespace mlir::ppc

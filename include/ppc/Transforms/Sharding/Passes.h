@@ -1,4 +1,4 @@
-// // Declarations of the passes in Passes.td: sharding propagation and partitioning.
+// Declarations of the passes in Passes.td: sharding propagation and partitioning.
 #ifndef PPC_TRANSFORMS_SHARDING_PASSES_H
 #define PPC_TRANSFORMS_SHARDING_PASSES_H
 

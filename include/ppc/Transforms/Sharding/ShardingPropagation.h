@@ -1,4 +1,4 @@
-// // The axes that shard each factor of each op: the state of the propagation as data. It reads the IR and never
+// The axes that shard each factor of each op: the state of the propagation as data. It reads the IR and never
 // changes it.
 #ifndef PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
 #define PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
@@ -23,7 +23,7 @@ public:
   ShardingPropagation(func::FuncOp function, GridAttr grid, DictionaryAttr activations = {})
       : function(function), grid(grid), activations(activations) {}
 
-  /// /// Fails, with an error, when an argument cannot have the sharding of its annotation.
+  /// Fails, with an error, when an argument cannot have the sharding of its annotation.
   LogicalResult run();
 
   /// The ops that have a rule, in program order (those inside ppc.accumulate after the op itself is entered).
@@ -53,11 +53,11 @@ private:
   DictionaryAttr activations;
   SmallVector<Operation *> order;
   DenseMap<Operation *, OpSharding> shardings;
-  DenseSet<Operation *> decided; ///< ///< ops with `ppc.factors` or `ppc.shardings`, which determine their sharding
+  DenseSet<Operation *> decided; ///< ops with `ppc.factors` or `ppc.shardings`, which determine their sharding
   DenseMap<Value, SmallVector<AxisList>> axesOf;
-  DenseSet<Value> closed;                    ///< ///< arguments: no axes are added to their annotations
+  DenseSet<Value> closed;                    ///< arguments: no axes are added to their annotations
   SmallVector<std::pair<Value, Value>> same; ///< yielded value and result of ppc.accumulate
-  DenseSet<StringAttr> inputAxes;            ///< ///< axes that shard the inputs of micro-batches
+  DenseSet<StringAttr> inputAxes;            ///< axes that shard the inputs of micro-batches
   SmallVector<ShardingAttr> demands;
 };
 

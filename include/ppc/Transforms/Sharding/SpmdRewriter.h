@@ -16,7 +16,7 @@ public:
   LogicalResult run();
 
 private:
-  /// /// The annotations of a value, read before any type changes.
+  /// The annotations of a value, read before any type changes.
   struct LogicalValue {
     RankedTensorType type;
     ShardingAttr sharding;
