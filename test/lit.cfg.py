@@ -15,7 +15,7 @@ config.test_exec_root = config.ppc_build + "/test"
 # Programs are found by name, ours first, then those of the LLVM packages; nothing needs a substitution.
 config.environment["PATH"] = os.pathsep.join([config.ppc_build + "/bin", config.llvm_tools, "/usr/bin", "/bin"])
 config.environment["HOME"] = config.test_exec_root
-# What tools/dev/stress-tests.py sets.
+# Variables that tools/dev/stress-tests.py sets.
 for name in ("ONEDNN_MAX_CPU_ISA", "PPC_TEST_SEED"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -10,8 +10,9 @@ if "address" in config.ppc_sanitize:
     config.environment["ASAN_OPTIONS"] = ":".join([
         "detect_container_overflow=0",  # the packaged LLVM is not instrumented, and containers cross the border
         "detect_odr_violation=0",       # inline variables live in the packaged libraries and in ours
-        # LLVM's arena allocator poisons what it has not handed out; where our instrumented copy of it makes an arena and the
-        # packaged one hands memory out of it, nobody lifts the poison
+        # LLVM's arena allocator poisons memory that it has not handed out; if our instrumented copy of it makes an
+        # arena and the
+        # packaged one hands memory out of it, the poison is never lifted
         "allow_user_poisoning=0",
         "strict_init_order=0",
         "detect_stack_use_after_return=0",

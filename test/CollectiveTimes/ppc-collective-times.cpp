@@ -1,9 +1,9 @@
-// Prices collectives and messages that standard input lists, one per line, and prints `SECONDS ALGORITHM`, one per
+// Estimates collectives and messages that standard input lists, one per line, and prints `SECONDS ALGORITHM`, one per
 // line:
 //   all-reduce|all-gather|reduce-scatter|all-to-all|broadcast CLUSTER DEVICES STRIDE SIZE BYTES [no-in-network]
 //   message CLUSTER DEVICES STRIDE SHARERS BYTES
-// CLUSTER is what findCluster takes, DEVICES how many of it (0: all). The first line that cannot be read ends it with
-// exit status 1. `--benchmark`: prints the nanoseconds that one call of collectiveTime takes instead.
+// CLUSTER is an argument of findCluster, DEVICES how many of it (0: all). The first line that cannot be read ends it
+// with exit status 1. `--benchmark`: prints the nanoseconds that one call of collectiveTime takes instead.
 // tools/dev/collective-accuracy.py runs it.
 #include "ppc/CostModel/CollectiveCost.h"
 #include "llvm/ADT/StringExtras.h"

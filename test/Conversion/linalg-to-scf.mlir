@@ -18,7 +18,7 @@ func.func @flat(%x: memref<4x8xf32>, %y: memref<4x8xf32>) {
 // CHECK-LABEL: func.func @rows
 // CHECK:         scf.for
 // CHECK:           memref.load %arg1
-// How many sums are kept beside each other is said, so that where buffers lie does not decide it.
+// The number of concurrent sums is fixed, so that the addresses of buffers do not decide it.
 // CHECK:           scf.for {{.*}} iter_args
 // CHECK:           } {llvm.loop_annotation = #{{.*}}}
 // CHECK:           memref.store %{{.*}}, %arg1
@@ -44,7 +44,7 @@ func.func @columns(%x: memref<4x8xf32>, %y: memref<8xf32>) {
   return
 }
 
-// Rounded to bf16 with integers; bits of what is no number are set by a mask, without a choice.
+// Rounded to bf16 with integers; a mask sets the bits of NaN, without a select.
 // CHECK-LABEL: func.func @rounded
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
 // CHECK:         %[[NONE:.*]] = arith.cmpf uno

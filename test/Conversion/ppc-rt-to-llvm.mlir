@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-rt-to-llvm --split-input-file | FileCheck %s
 
-// Equal products share one descriptor.
+// Equal GEMMs share one descriptor.
 // CHECK: llvm.mlir.global private constant @[[DESC:ppc_gemm_.*]](dense<[2, 0, 1, 0, 4, 4, 8, 8, 1, 4, 1, 4, 1, 0]> : tensor<14xi64>)
 // CHECK-NOT: llvm.mlir.global
 
@@ -55,8 +55,8 @@ func.func @stage0.forward(%q: memref<2x4x1x3x8xf32>, %k: memref<2x6x1x8xf32>, %v
 
 // -----
 
-// A function of nothing but calls is a table: body 0 with 2 operands, buffer 0 and 64 bytes into buffer 2; body 1 with buffers 1 and 0;
-// body 0 again.
+// A function of only calls is a table: function 0 with 2 operands, buffer 0 and 64 bytes into buffer 2; function 1 with buffers 1 and 0;
+// function 0 again.
 // CHECK: llvm.mlir.global internal constant @ppc_bodies() {{.*}} : !llvm.array<2 x ptr> {
 // CHECK:   llvm.mlir.addressof @first.entry
 // CHECK:   llvm.mlir.addressof @second.entry
@@ -107,7 +107,7 @@ func.func @stage0.backward(%a: memref<4xf32>) attributes {ppcrt.routine = "backw
 
 // -----
 
-// A token is the number of a request; a start is no question, which could be asked once for two.
+// A token is the number of a request; starts are not pure, so two of them are not merged.
 // CHECK: llvm.func internal @body(%[[RANK:[^:]*]]: !llvm.ptr,
 // CHECK:   %[[FIRST:.*]] = llvm.call @ppcrt_all_gather_start(%[[RANK]], %{{[^:]*}}) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i32) -> i64
 // CHECK:   %[[SECOND:.*]] = llvm.call @ppcrt_all_reduce_start(%[[RANK]], %{{[^:]*}}) : (!llvm.ptr, i32, !llvm.ptr, i64, i32, i32) -> i64
@@ -136,7 +136,7 @@ func.func private @body(%x: memref<4xf32>, %y: memref<8xf32>, %z: memref<4xf32>,
 
 // -----
 
-// An early token: between calls of a table, and in code.
+// A completion event: between calls of a table, and in code.
 // CHECK: llvm.func internal @ppc_reach.1(%[[RANK:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr) {
 // CHECK:   %[[ENTRY:.*]] = llvm.mlir.constant(1 : i64)
 // CHECK:   llvm.call @ppcrt_reach(%[[RANK]], %[[ENTRY]])
@@ -167,7 +167,7 @@ func.func @stage0.backward(%x: memref<f32>, %y: memref<f32>) attributes {ppcrt.r
 
 // -----
 
-// What is said of loops is said of the branches that close them.
+// Attributes of loops move to the branches that close them.
 // CHECK: #[[SUMS:.*]] = #llvm.loop_interleave<count = 4 : i32>
 // CHECK: #[[LOOP:.*]] = #llvm.loop_annotation<interleave = #[[SUMS]]>
 // CHECK: llvm.br ^bb1{{.*}} {loop_annotation = #[[LOOP]]}

@@ -8,7 +8,7 @@ func.func @silu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// A block knows its place from the rank's coordinate.
+// A block knows its index from the rank's coordinate.
 // CHECK-LABEL: func.func @mask
 // CHECK:         %[[I:.*]] = ppcrt.coordinate group @over.
 // CHECK:         arith.muli %[[I]]
@@ -26,7 +26,7 @@ func.func @gather(%x: tensor<4x2xf32>) -> tensor<4x4xf32> {
   return %y : tensor<4x4xf32>
 }
 
-// Behind dimensions of size 1 blocks are one piece of memory as they are.
+// After dimensions of size 1 blocks are contiguous in memory as they are.
 // CHECK-LABEL: func.func @gather_behind_units
 // CHECK-NOT:     linalg.generic
 // CHECK:         ppc.all_gather %{{.*}} dim 0 over ["tp"] : tensor<4x2xf32> to tensor<8x2xf32>

@@ -3,7 +3,7 @@
 // CHECK: ppcrt.group @over.tp axes ["tp"]
 // CHECK: ppcrt.group @over.pp.0.3 axes ["pp"] stages [0, 3]
 
-// Letters that lie side by side in every tensor are one dimension; a transpose is a stride.
+// Einsum indices that are contiguous in every tensor are one dimension; a transpose is a stride.
 // CHECK-LABEL: func.func @query
 // CHECK:         ppcrt.gemm {{.*}} sizes [16, 16, 16] strides [16, 1, 1, 16, 16, 1] loops []
 func.func @query(%x: tensor<2x8x16xf32>, %w: tensor<2x2x4x16xf32>) -> tensor<2x8x2x2x4xf32> {
@@ -72,7 +72,7 @@ func.func @narrow_rows(%q: tensor<1x4x1x2x8xbf16>, %k: tensor<1x4x1x8xbf16>, %do
   return %dk : tensor<1x4x1x8xbf16>
 }
 
-// Where the block of queries begins is known when it runs: the third rank of the axis cp holds queries 8 to 11, behind two more keys.
+// The block of queries is known at run time: the third rank of the axis cp holds queries 8 to 11, after two more keys.
 // CHECK-LABEL: func.func @block_of_queries
 // CHECK:         %[[C:.*]] = ppcrt.coordinate group
 // CHECK:         %[[START:.*]] = arith.muli %[[C]], %c4{{.*}} : index

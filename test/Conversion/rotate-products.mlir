@@ -1,9 +1,9 @@
-// Products of blocks that go round three ranks: each rank passes its block on and multiplies with it.
+// Matmuls of blocks that rotate over three ranks: each rank sends its block on and multiplies with it.
 // RUN: ppc-opt %s --ppc-rotate-products | FileCheck %s
-// As buffers a block is on its way while the product with it runs, in two places at most.
+// As buffers a block is in flight while its matmul runs, in two slots at most.
 // RUN: ppc-compile %source/test/Integration/Inputs/even.json --seq-len 16 --global-batch 4 --micro-batch 1 --dp 4 --zero 3 --rotate=on --emit=device | FileCheck %s --check-prefix=BESIDE
 
-// Of the parts of a sum one lives at a time, and none of the blocks of a result twice: scratch does not grow with the number of ranks.
+// One partial sum lives at a time, and no block of a result twice: scratch does not grow with the number of ranks.
 // RUN: ppc-compile %source/test/Integration/Inputs/even.json --seq-len 16 --global-batch 16 --micro-batch 1 --dp 4 --zero 3 --rotate=on --emit=program -o %t.few
 // RUN: ppc-compile %source/test/Integration/Inputs/even.json --seq-len 16 --global-batch 16 --micro-batch 1 --dp 16 --zero 3 --rotate=on --emit=program -o %t.many
 // RUN: %python -c "import re, sys; few, many = ([int(b) for b in re.findall(r'buffer @scratch[.](?:forward|backward) .*?memref<(\d+)xi8>', open(path).read())] for path in sys.argv[1:]); print(few, many); sys.exit(len(few) != 2 or any(m > f for f, m in zip(few, many, strict=True)))" %t.few %t.many
@@ -12,7 +12,7 @@
 // BESIDE: ppcrt.gemm {{.*}}%[[OWN]]
 // BESIDE: ppcrt.wait %[[T]](%[[OWN]], %[[NEXT]] :
 
-// Columns: blocks of the result, at the places of their numbers.
+// Columns: blocks of the result, at the offsets of their ranks.
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[A:.*]]: tensor<2x8xf32>)
 // CHECK: %[[RANK:.*]] = ppcrt.coordinate {{.*}}@[[DP:.*]]
@@ -39,7 +39,7 @@ func.func @columns(%x: tensor<4x8xf32>, %a: tensor<2x8xf32>) -> tensor<4x6xf32> 
   return %1 : tensor<4x6xf32>
 }
 
-// Rows: parts of a sum, each of its block of the other operand.
+// Rows: partial sums, each of its block of the other operand.
 // CHECK-LABEL: func.func @rows
 // CHECK: linalg.generic
 // CHECK: %[[FIRST:.*]] = ppc.matmul "fh,bf->bh" %{{.*}}, %{{.*}} : (tensor<2x8xf32>, tensor<4x2xf32>) -> tensor<4x8xf32>

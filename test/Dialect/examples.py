@@ -22,7 +22,7 @@ PARTS = ["buffer", "check_finite", "collective", "copy", "device", "evaluate", "
          "routine", "run", "send", "start", "step", "stream", "wait"]
 WITHOUT.update({f"ppcrt.{part}": "is part of a program, or of a pair" for part in PARTS})
 PASS_EXAMPLE = r"Example \((test/[^)]+)\)[^`]*?(?:`[^`\n]+`[^`]*?)*```mlir\n(.*?)```"
-INSIDE = {"ppc.yield": "expects parent op 'ppc.accumulate'", "ppcrt.reach": "is in no block of the code of a routine"}  # what is wrong with an example alone, and nothing else
+INSIDE = {"ppc.yield": "expects parent op 'ppc.accumulate'", "ppcrt.reach": "is in no block of the code of a routine"}  # the only error of an example alone
 
 
 def parse(text):
@@ -64,7 +64,7 @@ def sections(page):
 
 
 def printed_by(test):
-    """What the commands of a test print, FileCheck left out."""
+    """Output of the commands of a test, without FileCheck."""
     path, output = os.path.join(ROOT, test), ""
     with tempfile.TemporaryDirectory() as scratch, open(path) as file:
         for command in re.findall(r"^// RUN: (.*)$", file.read(), re.MULTILINE):
@@ -77,7 +77,7 @@ def printed_by(test):
 
 def missing_line(block, output):
     """The first line of a block that `output` does not have; None when it has all."""
-    joined = re.sub(r",\s*\n\s+", ", ", block)  # a line that is too long for the page goes on with its attributes
+    joined = re.sub(r",\s*\n\s+", ", ", block)  # a line that is too long for the page continues with its attributes
     for line in filter(None, map(str.strip, joined.replace("} ]", "}]").split("\n"))):
         pattern = r"%[\w#:]+".join(".*".join(map(re.escape, re.split(r"\.\.\.", part))) for part in re.split(r"%\w+", line))
         if not re.search(pattern, output):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes random mistakes in what partitioned programs declare and in their constants, and demands that each is refused.
+"""Mutates declarations and constants of partitioned programs at random, and demands that each mutation is refused.
 
     declarations.py --build BUILD [--count N] [--seed S] [NAME...]
 
-What the interpreter of `mutations.py` cannot see, because it loads no files, draws no initial values and computes in f64: how
+Properties that the interpreter of `mutations.py` cannot see, because it loads no files, draws no initial values and computes in f64: how
 parameters begin, of which tensors buffers hold blocks, how files store the weights, the shape of a step, and factors that f32 cannot
-hold. N mistakes of each kind per plan of plans.py that has a place for them; a mistake that an op's own verifier sees does not count.
+hold. N mutations of each kind per plan of plans.py to which they apply; a mutation that an op's own verifier refuses does not count.
 """
 import argparse
 import collections
@@ -149,7 +149,7 @@ def main():
     for kind in KINDS:
         print(f"{kind.__name__:20} {made[kind.__name__]:4} made, {refused[kind.__name__]:4} refused")
     print("\n".join(missed), end="\n" if missed else "")
-    print(f"{refused.total()} of {made.total()} mistakes are refused")
+    print(f"{refused.total()} of {made.total()} mutations are refused")
     sys.exit(0 if made.total() and refused == made else 1)
 
 

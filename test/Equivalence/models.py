@@ -31,7 +31,7 @@ class Model:
 
     def __init__(self, pick):
         self.pick, self.lines, self.parameters, self.count = pick, [], [], 0
-        self.layer = 0 if pick.random() < 0.4 else None  # of the ops to come; none: the model has no layers
+        self.layer = 0 if pick.random() < 0.4 else None  # layer of the next ops; None: the model has no layers
         self.sizes = {**SIZES, "batch": pick.choice([4, 8]), "sequence": pick.choice([4, 6])}
         self.sizes["n"], self.sizes["hidden"] = pick.choice([4, 5, 7]), pick.choice([4, 5, 6])
         self.sizes["vocab"] = pick.choice([8, 9, 12])
@@ -122,7 +122,7 @@ def step(model, value, tables):
         return model.emit(f'ppc.matmul "{letters},z->{letters}z" {value[0]}, {vector[0]} : ({model.type(dims)}, {model.type(vector[1])}) -> {model.type(dims + ("n",))}', dims + ("n",))
     if choice == 5 and len(dims) > 1:
         return pick.choice([model.reduce, model.mean])(value, [pick.choice([dim for dim in dims if dim != "batch"])])
-    if choice == 6 and len(dims) > 1:  # a product with a matrix
+    if choice == 6 and len(dims) > 1:  # a matmul with a matrix
         letters, to = "abcdefg"[:len(dims)], pick.choice([dim for dim in ("m", "k", "n", "hidden") if dim not in dims] or [None])
         if to:
             matrix = model.parameter([dims[-1], to] if pick.random() < 0.5 else [to, dims[-1]])
@@ -147,11 +147,11 @@ def step(model, value, tables):
         order = [0] + pick.sample(range(1, len(dims)), len(dims) - 1)
         to = tuple(dims[number] for number in order)
         return model.emit(f"ppc.transpose {value[0]} by {order} : {model.type(dims)} to {model.type(to)}", to)
-    if choice == 12 and dims:  # what no sample decides
+    if choice == 12 and dims:  # independent of the samples
         other = model.parameter(subset())
         other = model.unary(pick.choice(["exp", "silu", "sigmoid"]), other)
         return model.binary("mul", value, model.broadcast(other, dims))
-    if choice == 13 and len(dims) > 1 and model.sizes[dims[-1]] > 1:  # cut in two and put together, as it was or exchanged
+    if choice == 13 and len(dims) > 1 and model.sizes[dims[-1]] > 1:  # split in two and concatenated, in order or swapped
         parts = model.sizes[dims[-1]]
         first = pick.randrange(1, parts)
         sizes = [model.sizes_as(dims, first), model.sizes_as(dims, parts - first)]
@@ -171,7 +171,7 @@ def step(model, value, tables):
 
 
 def cross_entropy(model, value):
-    """Of logits along `vocab`, which may be constant along it."""
+    """A loss of logits along `vocab`, which may be constant along it."""
     pick, dims = model.pick, value[1]
     if "vocab" not in dims:
         wide = dims + ("vocab",)
@@ -211,7 +211,7 @@ def draw_model(pick):
 
 
 def draw_layout(pick, model):
-    """Options of ppc-compile, or the text of a plan file that cuts dimensions by name."""
+    """Options of ppc-compile, or the text of a plan file that shards dimensions by name."""
     batch = model.sizes["batch"]
     if pick.random() < 0.4:
         dp = pick.choice([1, 1, 2])

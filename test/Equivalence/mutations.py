@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes random mistakes in partitioned programs and counts which of those that change numbers are noticed.
+"""Mutates partitioned programs at random and counts which mutations that change numbers are detected.
 
     mutations.py --build BUILD [--count N] [--seed S] [--log FOLDER] [NAME...]
 
-N mistakes per plan of plans.py that change the numbers or keep the program from running. Fails when fewer than 99 % of those that
-change numbers, or not all that keep it from running, are refused. With --log every mistake is written down, with the reason.
+N mutations per plan of plans.py that change the numbers or keep the program from running. Fails when fewer than 99 % of those that
+change numbers, or not all that keep it from running, are refused. With --log every mutation is written down, with the reason.
 """
 import argparse
 import json
@@ -68,7 +68,7 @@ def main():
     arguments = parser.parse_args()
     totals, misses, start = [0] * 6, [], time.time()
     chosen = [plan for plan in plans.small() if not arguments.names or any(name in plan[0] for name in arguments.names)]
-    print(f"{'mistakes (seed ' + str(arguments.seed) + ')':28} {'change numbers':>14} {'noticed':>8} {'do not run':>11} {'noticed':>8} {'harmless':>9} {'refused':>8}")
+    print(f"{'mutations (seed ' + str(arguments.seed) + ')':28} {'change numbers':>14} {'noticed':>8} {'do not run':>11} {'noticed':>8} {'harmless':>9} {'refused':>8}")
     with tempfile.TemporaryDirectory() as scratch:
         for number, plan in enumerate(chosen):
             counts, missed = run(arguments.build, scratch, plan, arguments.count, arguments.seed + 1000 * number, arguments.log)
@@ -78,7 +78,7 @@ def main():
     print("{:28} {:14} {:8} {:11} {:8} {:9} {:8}".format("all", *totals))
     print("\n".join(misses), end="\n" if misses else "")
     changed, noticed, broken, refused = totals[:4]
-    print(f"{noticed} of {changed} mistakes that change numbers are noticed ({100 * noticed / max(changed, 1):.1f} %), "
+    print(f"{noticed} of {changed} mutations that change numbers are noticed ({100 * noticed / max(changed, 1):.1f} %), "
           f"{refused} of {broken} that do not run ({time.time() - start:.0f} s)")
     sys.exit(0 if noticed >= 0.99 * changed and refused == broken and changed else 1)
 

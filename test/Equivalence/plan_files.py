@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Draws random plan files, legal and damaged, for small models: each is refused with file, line and column, or compiles and computes
+"""Generates random plan files, legal and damaged, for small models: each is refused with file, line and column, or compiles and computes
 what one rank does.
 
     plan_files.py --build BUILD [--count N] [--seed S] [--keep FOLDER]
     plan_files.py --build BUILD --replay FOLDER
 
 Numbers are compared on the interpreter in f64 (--test-ppc-plan-files), the proof of equivalence included. A file that is taken and
-fails behind, gives other numbers, or is refused without a place counts as a failure. What fails is made smaller, line by line, and kept
-with --keep; --replay runs what was kept. A failure prints its seed, which draws it again with --count 1.
+fails later, gives other numbers, or is refused without a position counts as a failure. What fails is made smaller, line by line, and kept
+with --keep; --replay runs what was kept. A failure prints its seed, which reproduces it with --count 1.
 """
 import argparse
 import json
@@ -29,13 +29,13 @@ MODELS = {
     "mixtral": os.path.join(plans.CASES, "mixtral.json"),
 }
 AXES = ["dp", "tp", "tp0", "tp1", "cp", "ep", "rows", "a"]
-# Dimensions with what each model of MODELS can be cut into; misspelt ones are damage.
+# Dimensions with the degrees by which each model of MODELS can be sharded; misspelt ones are damage.
 DIMENSIONS = ["ffn", "kv_heads", "head_group", "vocab", "sequence", "experts", "expert_ffn", "hidden", "head_dim", "intermediate"]
 ABSURD = ["-1", "0", "1.5", "1e400", "99999999999", "2147483648", "4294967296", "two", "~", "[ ]", "{ }", "[ dp", "true", "'", "&a 1", "!!int 2"]
 
 
 def draw(seed):
-    """The name of a model and the text of a plan file: one that should be legal, or any, or one of them with mistakes."""
+    """The name of a model and the text of a plan file: one that should be legal, or any, or one of them with errors."""
     pick = random.Random(seed)
     model = pick.choice(list(MODELS))
     tidy = pick.random() < 0.7
@@ -71,7 +71,7 @@ def draw_roles(pick, names, data, tidy):
 
 
 def draw_stages(pick):
-    """Schedule, first layers, virtual stages; the models have four layers, embedding and head included."""
+    """Schedule, first layers, virtual stages; the models have four layers, embedding and LM head included."""
     stages = [0] + sorted(pick.sample([1, 2, 3], pick.choice([0, 0, 0, 1, 1, 2, 3])))
     if len(stages) % 2 == 0 and pick.random() < 0.4:
         return pick.choice(["interleaved", "breadth-first", "zbv", "wave"]), stages, 2
@@ -129,7 +129,7 @@ def product_of(numbers):
 
 
 def damage(pick, lines):
-    """One to three mistakes that people or editors make."""
+    """One to three errors that users or editors make."""
     for _ in range(pick.choice([1, 1, 2, 3])):
         at = pick.randrange(len(lines))
         line = lines[at]
@@ -177,7 +177,7 @@ class Checker:
         return self.modules[name]
 
     def outcomes(self, model, paths):
-        """What became of each plan file; a process that dies is what became of the file it was at."""
+        """Outcome of each plan file; if a process dies, that is the outcome of its current file."""
         found = {}
         while len(found) < len(paths):
             rest = [path for path in paths if path not in found]
@@ -221,11 +221,11 @@ class Checker:
 
 
 def problem_of(outcome):
-    """What is wrong with an outcome; None where nothing is."""
+    """Error in an outcome, or None."""
     if outcome == "equal":
         return None
     if outcome.startswith("refused: "):
-        return None if re.search(r"\.yaml:\d+:\d+: ", outcome) else "no place: " + outcome
+        return None if re.search(r"\.yaml:\d+:\d+: ", outcome) else "no position: " + outcome
     return outcome
 
 
@@ -266,7 +266,7 @@ def main():
                         with open(os.path.join(arguments.keep, f"{model}-{name.split()[-1]}.yaml"), "w") as file:
                             file.write(small)
         print(f"{sum(counts.values())} plan files: {counts['equal']} compile and equal one rank, {counts['refused']} refused with "
-              f"their place, {counts['failed']} failed")
+              f"their position, {counts['failed']} failed")
         sys.exit(1 if counts["failed"] or not cases else 0)
 
 

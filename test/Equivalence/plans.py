@@ -26,7 +26,7 @@ def trained():
 
 
 def families():
-    """Every family of models in layouts of each kind; not all can be cut so."""
+    """Every family of models in layouts of each kind; not all can be sharded so."""
     layouts = ["--dp 2 --tp 2 --micro-batch 2", "--tp 4 --micro-batch 2", "--tp 3 --micro-batch 4", "--pp 2 --tp 2 --micro-batch 2",
                "--dp 2 --pp 2 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --pp 2 --micro-batch 1 --recompute full",
                "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1", "--ranks 4",
@@ -72,11 +72,11 @@ def small():
         ("llama dp2 tp4 in rows", LLAMA, shape, "--dp 2 --tp 4 --tp-rows 2 --micro-batch 2"),
         ("llama dp2 tp4 in rows sp zero 3", LLAMA, shape, "--dp 2 --tp 4 --tp-rows 2 --sp --zero 3 --micro-batch 2"),
         ("tied tp8 in rows and depth pp2", {**LLAMA, "tie_word_embeddings": True}, shape, "--tp 8 --tp-rows 2 --tp-depth 2 --pp 2 --micro-batch 2"),
-        ("llama tp2 in 2 pieces", LLAMA, shape, "--tp 2 --product-pieces 2 --micro-batch 1"),
-        ("uneven dp2 tp3 in 3 pieces", UNEVEN, shape, "--dp 2 --tp 3 --product-pieces 3 --micro-batch 1"),
-        ("gpt2 tp2 pp2 in 6 pieces", GPT2, shape, "--tp 2 --pp 2 --product-pieces 6 --micro-batch 2 --recompute full"),
-        ("bf16 dp2 tp2 zero3 4 pieces", LLAMA, shape, "--dp 2 --tp 2 --zero 3 --product-pieces 4 --micro-batch 1 --precision bf16"),
-        ("llama dp2 tp2 sp in 3 pieces", LLAMA, ["--seq-len", "8", "--global-batch", "4"], "--dp 2 --tp 2 --sp --product-pieces 3 --micro-batch 1"),
+        ("llama tp2 in 2 chunks", LLAMA, shape, "--tp 2 --product-pieces 2 --micro-batch 1"),
+        ("uneven dp2 tp3 in 3 chunks", UNEVEN, shape, "--dp 2 --tp 3 --product-pieces 3 --micro-batch 1"),
+        ("gpt2 tp2 pp2 in 6 chunks", GPT2, shape, "--tp 2 --pp 2 --product-pieces 6 --micro-batch 2 --recompute full"),
+        ("bf16 dp2 tp2 zero3 4 chunks", LLAMA, shape, "--dp 2 --tp 2 --zero 3 --product-pieces 4 --micro-batch 1 --precision bf16"),
+        ("llama dp2 tp2 sp in 3 chunks", LLAMA, ["--seq-len", "8", "--global-batch", "4"], "--dp 2 --tp 2 --sp --product-pieces 3 --micro-batch 1"),
         ("bf16 dp2 tp2 sp zero", LLAMA, shape, "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1 --precision bf16"),
         ("bf16 tied tp2 pp2", {**LLAMA, "tie_word_embeddings": True}, shape, "--tp 2 --pp 2 --micro-batch 2 --precision bf16"),
     ]

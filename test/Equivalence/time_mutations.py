@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes random mistakes of time in programs and counts which of those that matter in some order are noticed.
+"""Makes random timing mutations in programs and counts which of those that matter in some order are detected.
 
     time_mutations.py --build BUILD [--count N] [--orders N] [--seed S] [--log FOLDER] [NAME...]
 
-N mistakes of each kind (wait, token, slot, place, offset, bucket, stream, group, order, early) per program. A mistake matters when one of the
+N mutations of each kind (wait, token, slot, place, offset, bucket, stream, group, order, early) per program. A mutation matters when one of the
 random orders in which the program is executed hangs, has two actions on the same bytes at once, or gives other numbers. Fails when
-one that matters is accepted by all verifiers, or fewer than --least mistakes were made. A miss is named by program, seed, kind and
+one that matters is accepted by all verifiers, or fewer than --least mutations were made. A miss is named by program, seed, kind and
 number; `only=KIND number=NUMBER list=1` among the options of the pass shows it again.
 """
 import argparse
@@ -62,7 +62,7 @@ def tool(build, name, *arguments):
 
 
 def run(build, scratch, program, options):
-    """What the pass prints."""
+    """Output of the pass."""
     name, model, layout, own = program
     if layout is None:
         return tool(build, "ppc-opt", model, "--split-input-file", f"--test-ppc-time-mutations={options} {own}", "-o", "/dev/null")
@@ -80,7 +80,7 @@ def main():
     parser.add_argument("--count", type=int, default=5)
     parser.add_argument("--orders", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--least", type=int, default=0, help="how many mistakes must have been made")
+    parser.add_argument("--least", type=int, default=0, help="minimal number of mutations")
     parser.add_argument("--log", help="folder for one file per program")
     parser.add_argument("names", nargs="*", help="parts of names of programs")
     arguments = parser.parse_args()
@@ -105,7 +105,7 @@ def main():
         print("{:8} {:7} {:8} {:6} {:9} {:11} {:8} {:9} {:8}".format(kind, *counts))
     print("\n".join(misses), end="\n" if misses else "")
     made = total[0] + total[6]
-    print(f"{total[5]} of {total[0]} mistakes of time that matter are noticed, {made} were made, {arguments.orders} orders each ({time.time() - start:.0f} s)")
+    print(f"{total[5]} of {total[0]} timing mutations that matter are noticed, {made} were made, {arguments.orders} orders each ({time.time() - start:.0f} s)")
     sys.exit(0 if not misses and total[0] and made >= arguments.least else 1)
 
 

@@ -1,4 +1,4 @@
-// A cluster file: a cluster that can be written and read again, or an error with its place.
+// A cluster file: a cluster that can be written and read again, or an error with its position.
 #include "Subject.h"
 #include "ppc/Cluster/Cluster.h"
 

@@ -1,4 +1,4 @@
-// What the readers of the compiler are fuzzed with compiles, and holds for the inputs in the tree, in every build.
+// The fuzzed readers of the compiler compile, and hold for the inputs in the tree, in every build.
 #include "Corpus.h"
 
 PPC_FUZZ_CORPUS_TEST(Cluster)

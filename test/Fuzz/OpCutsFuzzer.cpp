@@ -1,4 +1,5 @@
-// The section `ops:` of a plan file: cuts that are read back as they were written, or an error that names the file.
+// The section `ops:` of a plan file: shardings that are read back as they were written, or an error that names the
+// file.
 #include "../Unit/Planning/TemplateModels.h"
 #include "Subject.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"

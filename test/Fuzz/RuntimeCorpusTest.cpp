@@ -1,4 +1,4 @@
-// What the readers of the runtime are fuzzed with compiles, and holds for the inputs in the tree, in every build.
+// The fuzzed readers of the runtime compile, and hold for the inputs in the tree, in every build.
 #include "Corpus.h"
 
 PPC_FUZZ_CORPUS_TEST(CheckpointIndex)

@@ -1,4 +1,4 @@
-// The header of a safetensors file, and what checkpoints keep in it: tensors that lie within the file, or InputError.
+// The header of a safetensors file, and the metadata of checkpoints in it: tensors within the file, or InputError.
 #include "Subject.h"
 #include "runtime/core/Checkpoint.h"
 #include "runtime/core/Error.h"

@@ -1,5 +1,5 @@
-// What a reader of files is fuzzed with: a function of bytes that aborts where the reader breaks its promise. Each
-// is a libFuzzer program of its own with the sanitizers, and runs over its corpus in the unit tests without them.
+// A fuzzed reader of files: a function of bytes that aborts if the reader breaks its promise. Each is a libFuzzer
+// program of its own with the sanitizers, and runs over its corpus in the unit tests without them.
 #pragma once
 
 #include <cstddef>

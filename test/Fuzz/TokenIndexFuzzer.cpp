@@ -1,5 +1,4 @@
-// An index of Megatron-LM: sequences that cover the file beside it, or InputError. The last byte says how large that
-// is.
+// An index of Megatron-LM: sequences that cover the data file, or InputError. The last byte is the size of that file.
 #include "Subject.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/TokenIndex.h"

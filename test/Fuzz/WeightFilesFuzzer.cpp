@@ -12,7 +12,7 @@
 
 using namespace ppcrt;
 
-// Both [5, 3] and cut in two; E may be stored row by row.
+// Both [5, 3] and sharded in two; E may be stored row by row.
 static Manifest smallModel() {
   Manifest manifest;
   manifest.grid = Grid({{"tp", 2}});

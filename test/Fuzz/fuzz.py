@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fuzzes every reader of files, starting from the corpus in the tree; a crash leaves its input behind and names it.
+"""Fuzzes every reader of files, starting from the corpus in the tree; a crash saves its input and names it.
 
     fuzz.py --build build/asan [--seconds 3600] [--keep FOLDER] [SUBJECT...]
     fuzz.py --build build/asan --keep FOLDER --pack
 
 --seconds is for each subject. --keep collects the inputs that reached new code. --pack chooses among them and those in the tree
-the fewest that reach all of it, and writes them to Corpus/found.tar.xz; what people should read is beside it, in a folder for each subject.
+the fewest that reach all of it, and writes them to Corpus/found.tar.xz; human-readable inputs are next to it, in a folder for each subject.
 """
 import argparse
 import io
@@ -59,7 +59,7 @@ def fuzz(arguments, subject, unpacked):
         print(f"FAILED {subject}\n{done.stdout[-4000:]}")
         return False
     coverage = re.findall(r"cov: (\d+)", done.stdout)
-    print(f"ok     {subject}: {runs[1]} inputs in {arguments.seconds} s ({used:.0f} s of processor time), {coverage[-1] if coverage else '?'} edges reached")
+    print(f"ok     {subject}: {runs[1]} inputs in {arguments.seconds} s ({used:.0f} s of CPU time), {coverage[-1] if coverage else '?'} edges reached")
     return True
 
 

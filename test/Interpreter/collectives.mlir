@@ -1,4 +1,4 @@
-// What each rank gets from each collective, against values worked out by hand. A local_slice of a constant gives every rank
+// Results of each collective on each rank, against values worked out by hand. A local_slice of a constant gives every rank
 // a value of its own.
 // RUN: ppc-opt %s --test-ppc-interpreter --verify-diagnostics --mlir-print-op-on-diagnostic=0 -o /dev/null
 
@@ -49,7 +49,7 @@ func.func @groups() -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) attributes 
   return %0, %1, %2 : tensor<1xf32>, tensor<1xf32>, tensor<1xf32>
 }
 
-// Within a group ranks stand in the order of the listed axes, whatever the order of the grid.
+// Within a group ranks stand in the order of the listed axes, whatever the order of the mesh.
 // expected-remark @+4 {{rank 0 returns [1] [1, 3, 2, 4]}}
 // expected-remark @+3 {{rank 1 returns [3] [1, 3, 2, 4]}}
 // expected-remark @+2 {{rank 2 returns [2] [1, 3, 2, 4]}}
@@ -85,7 +85,7 @@ func.func @reduce_scatter() -> (tensor<2xf32>, tensor<2xf32>) attributes {test.g
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
 
-// Rank 0 holds rows [1, 2, 3, 4], rank 1 [5, 6, 7, 8]; afterwards columns are cut instead.
+// Rank 0 holds rows [1, 2, 3, 4], rank 1 [5, 6, 7, 8]; afterwards columns are sharded instead.
 // expected-remark @+2 {{rank 0 returns [1, 2; 5, 6]}}
 // expected-remark @+1 {{rank 1 returns [3, 4; 7, 8]}}
 func.func @all_to_all() -> tensor<2x2xf32> attributes {test.grid = #ppc.grid<tp = 2>} {
@@ -95,7 +95,7 @@ func.func @all_to_all() -> tensor<2x2xf32> attributes {test.grid = #ppc.grid<tp 
   return %z : tensor<2x2xf32>
 }
 
-// An axis that the grid does not have is one device.
+// An axis that the mesh does not have is one device.
 // expected-remark @below {{rank 0 returns [1, 2] [1, 2]}}
 func.func @no_axis() -> (tensor<2xf32>, tensor<2xf32>) attributes {test.grid = #ppc.grid<>} {
   %x = ppc.constant dense<[1.0, 2.0]> : tensor<2xf32>

@@ -1,4 +1,4 @@
-// What cannot be run is refused at the op at fault.
+// Programs that cannot be run are refused at the op at fault.
 // RUN: ppc-opt %s --test-ppc-interpreter --verify-diagnostics --split-input-file --mlir-print-op-on-diagnostic=0 --allow-unregistered-dialect -o /dev/null
 
 // Two ranks that wait for different collectives.
@@ -45,7 +45,7 @@ func.func @stages() -> tensor<f32> attributes {test.grid = #ppc.grid<pp = 2>} {
 
 // -----
 
-// The block is one of two, the grid has three ranks.
+// The block is one of two, the mesh has three ranks.
 func.func @sizes() -> tensor<3xf32> attributes {test.grid = #ppc.grid<tp = 3>} {
   %x = ppc.constant dense<1.0> : tensor<5xf32>
   // expected-error @below {{'ppc.local_slice' op blocks of dimension 0, which is 5, are 2 over 3 devices, found 3}}

@@ -1,4 +1,4 @@
-// Values of ops against numbers worked out by hand, where neither a gradient nor a sharding rule would notice a mistake.
+// Values of ops against numbers worked out by hand, where neither a gradient nor a sharding rule would detect an error.
 // RUN: ppc-opt %s --test-ppc-interpreter --verify-diagnostics --mlir-print-op-on-diagnostic=0 -o /dev/null
 
 // Numbers are 0.5, 2 and their functions.
@@ -121,7 +121,7 @@ func.func @training() -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<f3
   return %p2, %m2, %v2, %0, %1, %2 : tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
 
-// The same logical value; padding that is masked.
+// An equal logical value; padding that is masked.
 // expected-remark @below {{rank 0 returns [1, 2, 3] [1, 2, 0]}}
 func.func @placement() -> (tensor<3xf32>, tensor<3xf32>) attributes {test.grid = #ppc.grid<>} {
   %x = ppc.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>

@@ -1,11 +1,11 @@
-// Prices kernels that standard input lists, one per line, and prints their seconds, one per line:
+// Estimates kernels that standard input lists, one per line, and prints their seconds, one per line:
 //   gemm DEVICE PRECISION BATCH M N K
 //   grouped DEVICE PRECISION GROUPS ROWS N K
 //   forward|backward DEVICE PRECISION KERNEL BATCH HEADS KV-HEADS QUERIES KEYS HEAD-DIM VALUE-DIM CAUSAL WINDOW
 //   stream DEVICE BYTES
 // DEVICE is a built-in name or the path of a device file. The first line that cannot be read ends it with exit
 // status 1.
-// `--burst`: products run at their rate after idling, as in tables of isolated kernels, and not at that of training.
+// `--burst`: matmuls run at their rate after idling, as in tables of isolated kernels, and not at that of training.
 // `--benchmark`: prints the nanoseconds that one call of gemmTime takes instead. tools/dev/kernel-accuracy.py runs it.
 #include "ppc/CostModel/KernelCost.h"
 #include "llvm/ADT/SmallVector.h"
@@ -99,11 +99,11 @@ static void benchmark() {
   Device device = llvm::cantFail(findDevice("H100-SXM-80GB"));
   constexpr int calls = 1000000;
   double sum = 0;
-  std::clock_t start = std::clock(); // of the processor: others may use the machine
+  std::clock_t start = std::clock(); // CPU time: others may use the machine
   for (int i = 0; i < calls; ++i)
     sum += gemmTime(device, Precision::Bf16, {1, 2048 + (i & 4095), 512 << (i & 3), 1024 << (i & 7)}).value;
   double took = 1e9 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  llvm::outs() << llvm::formatv("{0:f1} ns per product, {1:f6} s in all\n", took / calls, sum);
+  llvm::outs() << llvm::formatv("{0:f1} ns per GEMM, {1:f6} s in all\n", took / calls, sum);
 }
 
 int main(int argc, char **argv) {

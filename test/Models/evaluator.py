@@ -1,4 +1,4 @@
-"""What a module of the ppc dialect computes, from outside of the compiler: numpy in f64, and gradients by complex steps (Squire and Trapp, 1998),
+"""Evaluates a module of the ppc dialect independently of the compiler: numpy in f64, and gradients by complex steps (Squire and Trapp, 1998),
 for which no derivative of an op is written down: of f(x + ih) with a tiny h, the imaginary part divided by h is f'(x).
 
 Every float value has one dimension more than its type, in front: the directions of parameters in which it is differentiated at once, or one.
@@ -206,7 +206,7 @@ def loss(module, numbers, most=None):
 
 
 def gradients(module, numbers):
-    """Of each parameter, by value, flat."""
+    """Gradient of each parameter, by value, flat."""
     given = plain(module, numbers)
     places = [(argument.value, i) for argument in module.arguments if argument.parameter is not None for i in range(given[argument.value].size)]
     found = {argument.value: numpy.zeros(given[argument.value].size) for argument in module.arguments if argument.parameter is not None}
@@ -227,7 +227,7 @@ def gradients(module, numbers):
 
 
 def step(module, numbers, rate, epsilon, max_norm, beta1=0.9, beta2=0.95, decay=0.1):
-    """What a first step of training leaves, by the names that programs give: the loss, the norm of the gradients, states and parameters."""
+    """Results of a first training step, by the names in programs: the loss, the norm of the gradients, states and parameters."""
     slopes = gradients(module, numbers)
     length = math.sqrt(sum(float(numpy.sum(slope * slope)) for slope in slopes.values()))
     scale = min(1, max_norm / (length + 1e-6)) if max_norm else 1

@@ -1,6 +1,6 @@
-"""Draws modules as people write them by hand: any order of dimensions, sizes alike, parameters used twice, unused and of any rank, odd losses.
+"""Generates modules as users write them by hand: any order of dimensions, sizes alike, parameters used twice, unused and of any rank, odd losses.
 
-A module is drawn as lines, one op each, so that it can be made smaller line by line. Its numbers (of parameters and inputs) are drawn from
+A module is a list of lines, one op each, so that it can be made smaller line by line. Its numbers (of parameters and inputs) are random, seeded by
 its seed alone.
 """
 import random
@@ -29,7 +29,7 @@ class Value:
 
 
 class Drawing:
-    """A module while it is drawn. Each op is appended by `op`; patterns below put ops together."""
+    """A module under construction. Each op is appended by `op`; patterns below put ops together."""
 
     def __init__(self, pick):
         self.pick, self.lines, self.values, self.arguments, self.count, self.layer = pick, [], [], [], 0, None
@@ -506,7 +506,7 @@ def model(seed):
     pick = random.Random(f"module {seed}")
     d, loss = draw(pick)
     arguments, lines = connected(d.arguments, d.lines, loss.name)
-    if pick.random() < 0.08:  # what is not needed stays
+    if pick.random() < 0.08:  # unused values stay
         arguments, lines = d.arguments, d.lines
     return text_of(arguments, lines, loss.name)
 

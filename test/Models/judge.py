@@ -1,4 +1,4 @@
-"""Runs modules under layouts in ppc-opt, and judges what came out: equal to the evaluation from outside, refused with a place and a reason, or wrong."""
+"""Runs modules under layouts in ppc-opt, and judges the outcome: equal to the independent evaluation, refused with a position and a reason, or wrong."""
 import json
 import os
 import random
@@ -14,7 +14,7 @@ import module_reader
 
 RATE, EPSILON, MAX_NORM = 0.125, 0.0078125, 4.0
 LONGEST = 900  # seconds of one process
-LARGEST = 1e4  # of a value
+LARGEST = 1e4  # bound of values
 TOLERANCE = 1e-7
 PLACE = re.compile(r"^(failed: \w+: |refused: )(?:\d+:\d+: )")
 
@@ -62,7 +62,7 @@ def compare(found, expected):
 
 
 def outcomes(build, cases):
-    """What became of each layout of each case."""
+    """Outcome of each layout of each case."""
     result = [[None] * len(case.layouts) for case in cases]
     with tempfile.TemporaryDirectory(prefix="ppc-models-") as folder:
         empty, listed = os.path.join(folder, "empty.mlir"), os.path.join(folder, "list")

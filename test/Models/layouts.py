@@ -1,4 +1,4 @@
-"""Draws layouts for a module: micro-batches, grids, stages, slices of the sequence, schedules, and plan files that cut dimensions by name."""
+"""Generates layouts for a module: micro-batches, meshes, stages, slices of the sequence, schedules, and plan files that shard dimensions by name."""
 import os
 import re
 
@@ -56,7 +56,7 @@ def ranks(layout):
 
 
 def plan_file(pick, text):
-    """A plan that cuts dimensions by name, over one axis or two."""
+    """A plan that shards dimensions by name, over one axis or two."""
     names, batch, _ = axes(text)
     grid = pick.choice([{"tp": 2}, {"tp": 3}, {"dp": 2, "tp": 2}, {"tp": 4}])
     micro = pick.choice(divisors(batch // grid.get("dp", 1)))
@@ -70,7 +70,7 @@ def plan_file(pick, text):
 
 
 def some(pick, text, count, folder, name):
-    """The module on one rank without micro-batches, then drawn layouts; of those with a plan file, the text lies beside them under "plan"."""
+    """The module on one rank without micro-batches, then random layouts; those with a plan file have its text under "plan"."""
     _, batch, _ = axes(text)
     result = [{"micro-batch": batch}]
     if pick.random() < 0.35 and count > 1:

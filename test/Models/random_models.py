@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Draws modules as people write them by hand, and compares loss, gradients and one update under many layouts with an evaluation from outside.
+"""Generates modules as users write them by hand, and compares loss, gradients and one update under many layouts with an evaluation from outside.
 
     random_models.py --build build/dev [--count N] [--seed S] [--layouts L] [--jobs N] [--keep FOLDER] [--seconds S]
     random_models.py --build build/dev --replay FILE|FOLDER...
 
-Module I is drawn by its number alone (`--seed I --count 1`). Each layout is imported, cut, proved and executed on the interpreter in f64
-(ppc-opt --test-ppc-model-cases). Equal, or refused with a place and a reason, is right; what is computed otherwise, not proved, refused in words of
+Module I depends on its number alone (`--seed I --count 1`). Each layout is imported, partitioned, proved and executed on the interpreter in f64
+(ppc-opt --test-ppc-model-cases). Equal, or refused with a position and a reason, is right; a module with other results, not proved, refused in words of
 passes, or ends by a signal, is made smaller and, with --keep, written to a file. Refusals are counted by their reason; those of a module whose loss is a
-sum over samples are counted apart, since then micro-batches are no reason.
+sum over samples are counted apart, since micro-batches cannot be the reason then.
 """
 import argparse
 import concurrent.futures
@@ -26,11 +26,11 @@ import layouts
 import smaller
 
 GROUP = 20      # modules of one process
-UNUSUAL = 0.35  # of modules that are likely to be refused, those that are kept
+UNUSUAL = 0.35  # share of modules that are likely to be refused among the kept ones
 
 
 def make(number, count, folder):
-    """Module `number` with its layouts. Of those that have no sum over the samples, or parameters without influence, most are drawn again."""
+    """Module `number` with its layouts. Most modules without a sum over the samples, or with parameters without influence, are replaced."""
     pick = random.Random(f"keep {number}")
     for attempt in range(20):
         text = generator.model(f"{number}.{attempt}")
@@ -97,7 +97,7 @@ def report(arguments, case, layout, outcome, verdict, plans):
 
 
 def replay(build, paths):
-    """Modules that were kept: the first line is the layout, the second what is right, then perhaps a plan. Numbers are drawn from the name of the file."""
+    """Modules that were kept: the first line is the layout, the second the right outcome, then perhaps a plan. The name of the file seeds the numbers."""
     paths = [file for path in paths for file in ([os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".mlir")] if os.path.isdir(path) else [path])]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="ppc-models-") as folder:

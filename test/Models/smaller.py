@@ -11,7 +11,7 @@ NEUTRAL = {"overlap": False, "offload": "none", "recompute": "none", "zero": 0, 
 
 
 def without_dead(text):
-    """Without ops and parameters that nobody uses; inputs stay."""
+    """Without unused ops and parameters; inputs stay."""
     lines, again = text.split("\n"), True
     while again:
         again = False

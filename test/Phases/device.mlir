@@ -1,7 +1,7 @@
 // RUN: ppc-opt %s --pass-pipeline="builtin.module(ppc-outline-layers,duplicate-function-elimination,ppc-bind-buffers,ppc-pass-destinations,ppc-to-ppc-rt,ppc-fuse-accumulation,ppc-to-linalg,ppc-to-ppc-rt,ppc-fuse-elementwise,canonicalize,cse,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},canonicalize,drop-equivalent-buffer-results,canonicalize,ppc-assign-offsets,ppc-verify-device)" | FileCheck %s
 
-// The passes of the device phase on a stage of two equal layers: one body, called twice; saved values and gradients are
-// written where they belong, without copies; the communication of a layer is in its body.
+// The passes of the device phase on a stage of two equal layers: one function, called twice; saved values and gradients are
+// written to their buffers without copies; the communication of a layer is in its function.
 
 // CHECK: ppcrt.group @over.tp axes ["tp"]
 // CHECK: ppcrt.group @over.dp axes ["dp"]
@@ -36,7 +36,7 @@ func.func @device0.update(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %m: tensor<8
   return %p2, %m2, %v2, %n : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<f32>
 }
 
-// A product adds into the gradient.
+// A GEMM adds into the gradient.
 // CHECK-LABEL: func.func @stage0.backward
 // CHECK:       func.func private @backward_body(%{{.*}}: memref<16x8xf32>, %{{.*}}: memref<16x8xf32>, %[[ACC:.*]]: memref<8x8xf32>)
 // CHECK:         ppcrt.gemm {{.*}} outs(%[[ACC]] : memref<8x8xf32>) {{.*}} accumulate

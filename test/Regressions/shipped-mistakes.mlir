@@ -1,4 +1,4 @@
-// More mistakes that parallel frameworks have shipped since those of test/Transforms/Contracts/verify-equivalence-invalid.mlir were
+// More bugs that parallel frameworks have shipped since those of test/Transforms/Contracts/verify-equivalence-invalid.mlir were
 // written down (docs/internals/SilentBugs.md): one per program, each refused at the op that makes it.
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence --verify-diagnostics
 
@@ -48,7 +48,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
 
 // -----
 
-// A bias that every rank has is added to each rank's part of a sum: tp times in the end.
+// A bias that every rank has is added to each rank's partial sum: tp times in the end.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @bias_before_the_sum(%x: tensor<4x6xf32>, %w: tensor<8x6xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
@@ -74,7 +74,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// The mirror of it: of a bias that is cut over the ranks, each adds its block to columns that all of them have.
+// The mirror of it: each rank adds its block of a sharded bias to columns that all of them have.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @block_of_a_bias(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
@@ -140,7 +140,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
 
 // -----
 
-// A parameter is missing from the norm of all gradients (sinks of attention), or counted nowhere since nobody holds it alone.
+// A parameter is missing from the norm of all gradients (sinks of attention), or counted nowhere since no rank holds it alone.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @missing_from_the_norm(%a: tensor<8xf32>, %b: tensor<4xf32>) -> tensor<f32> {
@@ -210,7 +210,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
 
 // -----
 
-// Label smoothing over a cut vocabulary: the mean of the logits of a rank's own classes.
+// Label smoothing over a sharded vocabulary: the mean of the logits of a rank's own classes.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @label_smoothing(%x: tensor<4x6xf32>) -> tensor<4xf32> {

@@ -1,5 +1,5 @@
 // From any layout to any other (of MLIR 22's `shard` dialect, 44 of 90 pairs came out with a wrong type and 20 crashed): the
-// argument and most results of an identity lie in random ways, on even and on uneven sizes.
+// argument and most results of an identity have random layouts, on even and on uneven sizes.
 // RUN: ppc-opt %s --test-ppc-spmd-equivalence="layouts=80 seed=5" --split-input-file --verify-diagnostics -o /dev/null
 
 // expected-remark @below {{80 layouts compute what one device does}}
@@ -20,7 +20,7 @@ module {
 
 // -----
 
-// Sums that are pending, into any layout.
+// Partial sums, into any layout.
 // expected-remark @below {{80 layouts compute what one device does}}
 module {
   func.func @pending(%x: tensor<11x9x6xf32>, %w: tensor<10x6xf32>) -> (tensor<11x9x10xf32>, tensor<11x9x10xf32>, tensor<11x9x10xf32>, tensor<9x6xf32>, tensor<9x6xf32>, tensor<9x6xf32>) {

@@ -1,4 +1,4 @@
-// What goes wrong silently in the partitioner of MLIR 22's `shard` dialect, run here on numbers. Each module is one case.
+// Silent errors of the partitioner of MLIR 22's `shard` dialect, run here on numbers. Each module is one case.
 // RUN: ppc-opt %s --test-ppc-spmd-equivalence --split-input-file --verify-diagnostics -o /dev/null
 
 // 10 rows over 4 devices: upstream drops two rows. Both results, sums and maxima, must be complete.
@@ -54,7 +54,7 @@ module attributes {ppc.plan = #plan} {
 
 // -----
 
-// Contraction cut on one side, free dimension on the other, over one axis; and a scalar, which upstream cannot even print.
+// Contraction sharded on one side, free dimension on the other, over one axis; and a scalar, which upstream cannot even print.
 #plan = #ppc.plan<grid = <a = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {k = ["a"], n = ["a"]}, parameters = {}>
 // expected-remark @below {{1 layouts compute what one device does}}
 module attributes {ppc.plan = #plan} {

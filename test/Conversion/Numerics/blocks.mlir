@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-test-host-numerics="ranks=3" -o /dev/null | FileCheck %s
 
-// Ops that know which block of a cut dimension they hold.
+// Ops that know which block of a sharded dimension they hold.
 // CHECK: @f32_vocabulary agrees
 // CHECK: @f32_loss agrees
 // CHECK: @f32_empty_block agrees

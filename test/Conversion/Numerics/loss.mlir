@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-test-host-numerics -o /dev/null | FileCheck %s
 
-// The pieces of cross-entropy.
+// The ops of cross-entropy.
 // CHECK: @f32_loss agrees
 // CHECK: @f64_loss agrees
 

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-test-host-numerics -o /dev/null | FileCheck %s
 
-// Products of any shape, also into an accumulator.
+// Matmuls of any shape, also into an accumulator.
 // CHECK: @f32_projections agrees
 // CHECK: @f32_output agrees
 // CHECK: @f32_batches agrees

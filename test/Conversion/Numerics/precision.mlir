@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-test-host-numerics -o /dev/null | FileCheck %s
 
-// Values of 16 bits: loops compute in f32 and round what they store once; sums and products are in f32.
+// Values of 16 bits: loops compute in f32 and round once when they store; sums and matmuls are in f32.
 // CHECK: @convert agrees
 // CHECK: @no_numbers agrees
 // CHECK: @elementwise agrees
@@ -24,7 +24,7 @@ func.func @convert(%x: tensor<5x3xf32>, %y: tensor<7xbf16>) -> (tensor<5x3xbf16>
   %1 = ppc.convert %y : tensor<7xbf16> to tensor<7xf32>
   return %0, %1 : tensor<5x3xbf16>, tensor<7xf32>
 }
-// What is no number stays none: also where adding to its bits would carry into the sign.
+// NaN stays NaN: also where adding to its bits would carry into the sign.
 func.func @no_numbers(%x: tensor<37xf32> {test.value = 0x7FFFFFFF : f32}, %y: tensor<37xf32> {test.value = 0xFFFFFFFF : f32}, %z: tensor<37xf32> {test.value = 0xFFC00001 : f32}, %inf: tensor<37xf32> {test.value = 0x7F800000 : f32}) -> (tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>) {
   %0 = ppc.convert %x : tensor<37xf32> to tensor<37xbf16>
   %1 = ppc.convert %y : tensor<37xf32> to tensor<37xbf16>
@@ -73,7 +73,7 @@ func.func @product(%x: tensor<2x5x6xbf16>, %w: tensor<2x3x4x6xbf16>, %dy: tensor
   %2 = ppc.matmul "bskgd,bsh->kgdh" %dy, %x : (tensor<2x5x2x3x4xbf16>, tensor<2x5x6xbf16>) -> tensor<2x3x4x6xf32>
   return %0, %1, %2 : tensor<2x5x2x3x4xf32>, tensor<2x5x6xf32>, tensor<2x3x4x6xf32>
 }
-// Rounded as it is stored, whether the rounding is an op of its own or the product's type.
+// Rounded as it is stored, whether the rounding is an op of its own or the matmul's type.
 func.func @rounded_product(%x: tensor<9x6xbf16>, %w: tensor<7x6xbf16>) -> (tensor<9x7xbf16>, tensor<7x9xbf16>) {
   %0 = ppc.matmul "bh,fh->bf" %x, %w : (tensor<9x6xbf16>, tensor<7x6xbf16>) -> tensor<9x7xf32>
   %1 = ppc.convert %0 : tensor<9x7xf32> to tensor<9x7xbf16>
@@ -101,13 +101,13 @@ func.func @sums(%x: tensor<300x2xbf16> {test.range = array<f64: 0.9, 1.1>}) -> (
   %2 = ppc.log_sum_exp %x : tensor<300x2xbf16> to tensor<300xbf16>
   return %0, %1, %2 : tensor<2xbf16>, tensor<bf16>, tensor<300xbf16>
 }
-// The powers are rounded to bf16 for their products, so that what comes of those is less exact than one rounding.
+// Exponentials are rounded to bf16 for their matmuls, whose results are thus less exact than one rounding.
 func.func @causal(%q: tensor<2x7x2x3x4xbf16>, %k: tensor<2x7x2x4xbf16>, %v: tensor<2x7x2x4xbf16>, %dout: tensor<2x7x2x3x4xbf16>) -> (tensor<2x7x2x3x4xbf16>, tensor<2x7x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x4xbf16>) attributes {test.rounding = 1.6e-2 : f64} {
   %out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x7x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x4xbf16> -> tensor<2x7x2x3x4xbf16>, tensor<2x7x2x3xf32>
   %dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %dout scale 5.000000e-01 causal : tensor<2x7x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x3x4xbf16>, tensor<2x7x2x3xf32>
   return %out, %dq, %dk, %dv : tensor<2x7x2x3x4xbf16>, tensor<2x7x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x4xbf16>
 }
-// The sums of the powers are those before rounding: as exact as ever.
+// The sums of the exponentials are taken before rounding: as exact as ever.
 func.func @alibi(%q: tensor<2x7x2x3x4xbf16>, %k: tensor<2x7x2x4xbf16>, %v: tensor<2x7x2x4xbf16>, %slopes: tensor<2x3xf32>) -> tensor<2x7x2x3xf32> {
   %out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal slopes %slopes as tensor<2x3xf32> : tensor<2x7x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x4xbf16> -> tensor<2x7x2x3x4xbf16>, tensor<2x7x2x3xf32>
   return %lse : tensor<2x7x2x3xf32>

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-test-host-numerics -o /dev/null | FileCheck %s
 
-// Tokens to experts and back, with and without room for all of them.
+// Tokens to experts and back, with and without slots for all of them.
 // CHECK: @f32_top_k agrees
 // CHECK: @f32_groups agrees
 // CHECK: @f32_dispatch agrees

@@ -1,4 +1,4 @@
-// What elementwise ops of two operands must not be.
+// Invalid elementwise ops of two operands.
 // RUN: ppc-opt %s --verify-diagnostics --split-input-file
 
 func.func @add_c1(%a: tensor<4xf32>, %b: tensor<5xf32>) {

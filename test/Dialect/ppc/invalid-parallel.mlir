@@ -1,4 +1,4 @@
-// Each numbered constraint of micro-batches, placement, collectives, attributes and cut sequences is checked.
+// Each numbered constraint of micro-batches, placement, collectives, attributes and sequence slices is checked.
 // RUN: ppc-opt %s --verify-diagnostics --split-input-file --allow-unregistered-dialect
 
 func.func @accumulate_c1(%x: tensor<7x4xf32>) {

@@ -1,4 +1,4 @@
-// What actions and communication beside computation must not be.
+// Invalid actions and invalid overlapped communication.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics
 
 // step_c1

@@ -1,4 +1,4 @@
-// What programs, devices, buffers, routines, messages and groups must not be.
+// Invalid programs, devices, buffers, routines, messages and groups.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics
 
 // group_c1

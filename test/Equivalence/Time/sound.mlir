@@ -1,5 +1,5 @@
-// Programs in which nothing depends on the order: messages, exchanges, copies, collectives, slots that are used again. What
-// they compute is said by logical programs.
+// Programs in which nothing depends on the order: messages, exchanges, copies, collectives, slots that are used again. Logical programs
+// define their results.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --test-ppc-timed-execution -o /dev/null
 // RUN: grep -v expected- %s | ppc-opt --split-input-file --ppc-verify-program --ppc-verify-equivalence -o /dev/null
 

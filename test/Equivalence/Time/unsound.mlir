@@ -1,4 +1,4 @@
-// Mistakes of time, each found within 100 orders: races, bytes that two actions touch at once, hangs, numbers that depend
+// Timing faults, each found within 100 orders: races, bytes that two actions touch at once, hangs, numbers that depend
 // on the order.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --test-ppc-timed-execution -o /dev/null
 
@@ -284,7 +284,7 @@ module {
 
 // -----
 
-// Sent, and received by nobody.
+// A message that is sent and not received.
 module {
   ppcrt.program @train grid <pp = 2> micro_batches 1 {
     ppcrt.device @device0 at 0 {
@@ -356,7 +356,7 @@ module {
 
 // -----
 
-// Two buckets of one group in other orders: they meet each other.
+// Two buckets of one group in other orders: they are matched with each other.
 module {
   ppcrt.group @pairs ranks [array<i64: 0, 3>, array<i64: 1, 2>]
   ppcrt.program @train grid <pp = 2, dp = 2> micro_batches 1 {
@@ -447,7 +447,7 @@ module {
 
 // -----
 
-// Two routines that communicate inside over the same ranks run beside each other: which comes first may differ by rank.
+// Two routines that communicate inside over the same ranks run concurrently: which comes first may differ by rank.
 module {
   ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {
     ppcrt.device @device0 at 0 {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws command lines of ppc-compile, ppc-plan, ppc-opt and a trained program, and looks for crashes, hangs and errors that name nothing.
+"""Generates random command lines of ppc-compile, ppc-plan, ppc-opt and a trained program, and looks for crashes, hangs and errors that name nothing.
 
     command_lines.py --build build/dev [--count 120] [--seconds S] [--seed N] [--keep FOLDER]
     command_lines.py --build build/dev --replay FILE|FOLDER...
 
-Command line I of seed N is drawn by itself: `--seed N --first I --count 1` draws it again. What fails is made smaller and, with --keep,
+Command line I of seed N depends on I and N alone: `--seed N --first I --count 1` reproduces it. What fails is made smaller and, with --keep,
 written to a file that --replay runs; test/Fuzz/CommandLines/Found holds those that failed once.
 """
 import argparse
@@ -80,7 +80,7 @@ def draw_and_run(bench, arguments):
                 file.write("\n")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"seed {arguments.seed}: {number} command lines from {arguments.first}, {refused} refused, {failed} failed; "
-          f"{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time", flush=True)
+          f"{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU time", flush=True)
     return failed
 
 

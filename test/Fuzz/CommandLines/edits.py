@@ -1,7 +1,7 @@
-"""What is wrong with an input file of a drawn command line, as data: [KIND, ARGUMENT...] for each edit.
+"""Damage of an input file of a random command line, as data: [KIND, ARGUMENT...] for each edit.
 
 Dimensions: depth (brackets, blocks, regions, attributes, types, aliases, locations, chains of ops), magnitude (a number of the file
-becomes another), and what is no regular file at all.
+becomes another), and paths that are not regular files.
 """
 import os
 import random
@@ -16,7 +16,7 @@ SPECIAL = ["fifo", "full", "zero", "null", "folder", "empty", "sparse", "missing
 BRACKETS = [("[", "]"), ('{"a":', "}"), ("[[],", "]"), ("{a: ", "}"), ("(", ")"), ("<", ">")]
 
 NUMBER = re.compile(r"(?<![\w.%@#\"-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])")
-ANY_NUMBER = re.compile(r"(?<![%@#\w])\d+")  # of MLIR: also an extent of a type
+ANY_NUMBER = re.compile(r"(?<![%@#\w])\d+")  # in MLIR also an extent of a type
 
 
 def nested(opening, closing, depth, closed):
@@ -61,7 +61,7 @@ def nested_module(kind, depth):
 
 
 def chain(depth):
-    """A loss behind so many ops in a row."""
+    """A loss after a chain of `count` ops."""
     lines = ['func.func @loss(%ids: tensor<8x16xi32> {ppc.input = "ids", ppc.dims = ["batch", "seq"]},',
              '    %targets: tensor<8x16xi32> {ppc.input = "targets", ppc.dims = ["batch", "seq"]},',
              '    %t: tensor<64x48xf32> {ppc.parameter = "table", ppc.dims = ["vocab", "stream"], ppc.init = #ppc.init<normal, 0.5>}) -> tensor<f32> {',

@@ -1,4 +1,4 @@
-"""Draws whole command lines, as data: {"tool", "model", "files": {OPTION: {"base", "edits"}}, "options": [[NAME, VALUE or null]...]}."""
+"""Generates random command lines, as data: {"tool", "model", "files": {OPTION: {"base", "edits"}}, "options": [[NAME, VALUE or null]...]}."""
 import edits
 
 MAGNITUDES = edits.NUMBERS
@@ -47,7 +47,7 @@ TEXT = "The quick brown fox jumps over 13 lazy dogs. " * 40
 BASES = {"llama.json": LLAMA, "mixtral.json": MIXTRAL, "gpt2.json": GPT2, "plan.yaml": PLAN, "layout.yaml": LAYOUT, "hosts.yaml": CLUSTER,
          "gpus.yaml": GPUS, "rows.csv": ROWS, "corpus.txt": TEXT, "towers.mlir": None, "llama.mlir": None, "spmd.mlir": None}
 
-# What each tool may be given: option -> its usual values. None: a flag; a base of a file: that file.
+# Options of each tool: option -> its usual values. None: a flag; a base of a file: that file.
 COMPILE = {"--seq-len": ["16", "64"], "--global-batch": ["8", "16"], "--expert-capacity-factor": ["0", "1.5"], "--precision": ["f32", "bf16"],
            "--ranks": COUNTS, "--cluster": ["hosts.yaml"], "--memory": ["1", "0.001"], "--dp": COUNTS, "--tp": COUNTS, "--pp": COUNTS,
            "--vp": COUNTS, "--micro-batch": COUNTS, "--sp": ["on", "off"], "--zero": ["0", "1"],

@@ -1,4 +1,4 @@
-"""Runs one drawn command line and judges what it did."""
+"""Runs one random command line and judges the outcome."""
 import contextlib
 import os
 import re
@@ -60,7 +60,7 @@ class Bench:
 
 
 def limits():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs tests ignores it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the test runner ignores it
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
@@ -180,9 +180,9 @@ def names_something(message, bench, case, texts):
 
 
 def judge(bench, case, outcome, texts):
-    """What is wrong, as a word and the line that shows it; None: nothing."""
+    """The fault, as a word and the line that shows it; None: there is none."""
     if outcome.silent:
-        return "silent", f"nothing said for {outcome.silent:.0f} s"
+        return "silent", f"no output for {outcome.silent:.0f} s"
     if outcome.interrupted:
         if outcome.slow_stop > TO_STOP:
             return "stubborn", f"an interrupt took {outcome.slow_stop:.1f} s"

@@ -128,7 +128,7 @@ def draw_and_run(arguments, modules, passes):
                             keep(arguments.keep, problem, passes_, text)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"seed {arguments.seed}: {mutants} mutated modules in {groups} groups from {arguments.first}, {failed} failed in {len(said)} ways; "
-          f"{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time", flush=True)
+          f"{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU time", flush=True)
     return failed
 
 

@@ -104,7 +104,7 @@ def change_op(pick, text):
 
 
 def drop_attribute(pick, text):
-    """Of a dictionary, an item; of the assembly, an optional clause."""
+    """Drops an item of a dictionary, or an optional clause of the assembly."""
     match = one_of(pick, text, re.compile(r"(?:, )?[\w.]+ = (?:[^,{}<>\[\]()]+|[<#][^{}]*?>|\[[^\[\]]*\])|\b(?:slots|places|shares|offset|stride|arena|causal|window|runs|start|chunk|micro_batch|early|scratch) [@\d\[\]\w, ]+"))
     return text if match is None else substitute(text, match, "")
 
@@ -136,7 +136,7 @@ def nest(pick, text):
     return "\n".join(lines[:first]) + "\n" + head + "\n".join(lines[first:last]) + "\n" + tail + "\n".join(lines[last:])
 
 
-OPS = []  # names of ops that texts have; filled by who draws
+OPS = []  # names of ops that texts have; set by the generator
 EDITS = [(change_number, 5), (change_number_everywhere, 5), (change_type, 2), (change_type_everywhere, 5), (change_word, 3), (change_value, 3), (change_symbol, 3),
          (change_op, 1), (change_float, 1), (drop_attribute, 3), (edit_lines, 5), (nest, 1)]
 

@@ -4,7 +4,7 @@ import re
 import resource
 import subprocess
 
-SECONDS = 20        # of processor time for a module by itself, where what it was made of takes less than one
+SECONDS = 20        # CPU time for a module alone; the original takes less than one
 MEMORY = 3 << 30    # bytes of address space
 WALL = 600          # seconds that a process may stand still: other work on a machine does not count
 OPTIONS = ["--mlir-disable-threading", "--split-input-file", "-o", os.devnull]
@@ -35,7 +35,7 @@ class Bench:
         return done.returncode, done.stderr.decode(errors="replace")
 
     def failure(self, text, arguments):
-        """What is wrong with this module alone, as words that stay the same while it is made smaller; None: nothing."""
+        """The fault of this module alone, as words that stay the same while it is made smaller; None: there is none."""
         status, said = self.run([text], arguments, SECONDS, symbols=True)
         if status >= 0 and status < 128:
             return None

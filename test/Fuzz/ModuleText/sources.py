@@ -9,7 +9,7 @@ DROPPED = {"%s", "--split-input-file", "--verify-diagnostics", "-split-input-fil
 LONGEST = 40000  # characters of a module: mutants of longer ones are slow to read
 LLAMA = """{"model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
 "num_key_value_heads": 1, "vocab_size": 16, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": false}"""
-# Phases behind each thing that ppc-compile emits.
+# Phases after each stage that ppc-compile emits.
 EMITTED = {"model": ["--ppc-phase-import", "--ppc-phase-train"], "train": ["--ppc-phase-plan", "--ppc-verify-model"],
            "plan": ["--ppc-phase-partition", "--ppc-verify-planned", "--ppc-insert-reshards"],
            "spmd": ["--ppc-phase-device-host", "--ppc-verify-equivalence", "--ppc-verify-spmd"],
@@ -26,7 +26,7 @@ class Source:
 
 
 def passes_of(line):
-    """The arguments of ppc-opt in a RUN line, without those that are about the test; None where there are none that can be repeated."""
+    """The arguments of ppc-opt in a RUN line, without those that are about the test; None if none can be repeated."""
     match = re.search(r"ppc-opt\s(.*)", line)
     if not match:
         return None

@@ -1,5 +1,5 @@
-// A language model whose layers all use one pair of matrices, and whose head is its embedding: each parameter is used several times in
-// a step, on several stages where layers are cut. Four layers over 32 tokens.
+// A language model whose layers all use one pair of matrices, and whose LM head is its embedding: each parameter is used several times in
+// a step, on several stages of a pipeline. Four layers over 32 tokens.
 func.func @loss(%ids: tensor<8x8xi32> {ppc.input = "ids", ppc.dims = ["batch", "sequence"]},
     %targets: tensor<8x8xi32> {ppc.input = "targets", ppc.dims = ["batch", "sequence"]},
     %t: tensor<32x12xf32> {ppc.parameter = "table", ppc.dims = ["vocab", "hidden"], ppc.init = #ppc.init<normal, 0.5>},

@@ -1,6 +1,7 @@
 // Attention forward by tensor memory of sm_100a: heads of 64 and 128, keys and queries that fill no tile, groups, values of another width, more keys than
-// queries, several sequences, and scores so far apart that sums are scaled on the way. In bf16, where powers are rounded before they are multiplied.
-// What AttentionTensorMemory.cpp and TensorMemory.cpp write, against the interpreter.
+// queries, several sequences, and scores so far apart that sums are scaled on the way. In bf16, where exponentials are rounded before they are
+// multiplied.
+// Covers AttentionTensorMemory.cpp and TensorMemory.cpp, against the interpreter.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics="chip=sm_100a ptx=%t.ptx" -o /dev/null | FileCheck %s
 // RUN: FileCheck --check-prefix=PTX --input-file=%t.ptx %s
 

@@ -1,5 +1,5 @@
-// Attention by tensor cores: heads of 16 to 256, keys and queries that fill no tile, windows, slopes, groups, values of
-// another width. In bf16, where powers are rounded before they are multiplied.
+// Attention on tensor cores: heads of 16 to 256, keys and queries that fill no tile, windows, slopes, groups, values of
+// another width. In bf16, where exponentials are rounded before they are multiplied.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics=ptx=%t.ptx -o /dev/null | FileCheck %s
 // RUN: FileCheck --check-prefix=PTX --input-file=%t.ptx %s
 

@@ -1,6 +1,6 @@
 // Attention by warpgroups of sm_90a: heads of 64 and 128, keys and queries that fill no tile, groups, values of another
-// width, more keys than queries, several sequences. In bf16, where powers are rounded before they are multiplied.
-// What AttentionWarpgroupForward.cpp, AttentionWarpgroupGradients.cpp and WarpgroupTiles.cpp write, against the interpreter.
+// width, more keys than queries, several sequences. In bf16, where exponentials are rounded before they are multiplied.
+// Covers AttentionWarpgroupForward.cpp, AttentionWarpgroupGradients.cpp and WarpgroupTiles.cpp, against the interpreter.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics="chip=sm_90a ptx=%t.ptx" -o /dev/null | FileCheck %s
 // RUN: FileCheck --check-prefix=PTX --input-file=%t.ptx %s
 // The other chips have the kernels of before.

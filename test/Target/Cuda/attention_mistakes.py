@@ -1,8 +1,8 @@
-"""What warpgroup_mistakes.py and tensor_memory_mistakes.py share: one mistake at a time in the PTX of a small causal attention, which agrees with the
-interpreter, and whether the stand-in notices.
+"""Shared by warpgroup_mistakes.py and tensor_memory_mistakes.py: injects one fault at a time into the PTX of a small causal attention, which agrees with the
+interpreter, and checks that the PTX emulator detects it.
 
-Of a mistake every place where it can be made is tried, one after the other, or all at once where a single one may do no harm: the next fence serves, too,
-nobody has to wait for a stage that was not used yet, powers of hidden keys are zero. In up to ORDERS orders of warps and copies: one of them must be
+A fault is injected at every possible position, one after the other, or at all of them if a single one may do no harm: the next fence serves, too,
+no thread has to wait for a stage that was not used yet, exponentials of masked keys are zero. In up to ORDERS orders of warps and copies: one of them must be
 reported, or give other numbers.
 """
 import argparse
@@ -29,7 +29,7 @@ def function(queries, keys, dim, scale):
 
 
 def places(text, pattern, replacement):
-    """The texts with one of all places changed."""
+    """The texts with one of all positions changed."""
     for match in re.finditer(pattern, text):
         new = match.expand(replacement) if isinstance(replacement, str) else replacement(match)
         yield text[:match.start()] + new + text[match.end():]
@@ -71,7 +71,7 @@ class Kernel:
 
 
 def main(description, what_of, at_once, mistakes, **kernel_arguments):
-    """`at_once`, `mistakes`: what is wrong, what is looked for, what is there instead."""
+    """`at_once`, `mistakes`: name of the fault, pattern, replacement."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--opt", required=True)
     parser.add_argument("--runner", required=True)
@@ -85,7 +85,7 @@ def main(description, what_of, at_once, mistakes, **kernel_arguments):
         for what, pattern, replacement in at_once + mistakes:
             changed = list(places(kernel.text, pattern, replacement))
             if not changed:
-                sys.exit(f"{what}: no place for it")
+                sys.exit(f"{what}: the pattern does not occur")
             if (what, pattern, replacement) in at_once:
                 first = re.search(pattern, kernel.text).end() if "wgmma" in pattern and "fence" in pattern else 0  # one is needed to begin with
                 changed = [kernel.text[:first] + re.sub(pattern, replacement, kernel.text[first:])]
@@ -93,6 +93,6 @@ def main(description, what_of, at_once, mistakes, **kernel_arguments):
                 tried += 1
                 if all(kernel.run(text, seed) == right for seed in range(1, ORDERS + 1)):
                     missed += 1
-                    print(f"not noticed: {what}, place {number}")
-    print(f"{tried - missed} of {tried} mistakes in attention by {what_of} are noticed")
+                    print(f"not noticed: {what}, position {number}")
+    print(f"{tried - missed} of {tried} faults in attention by {what_of} are noticed")
     sys.exit(missed > 0)

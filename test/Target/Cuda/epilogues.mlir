@@ -1,4 +1,4 @@
-// What follows products as epilogues, in whole functions: their loops as kernels, products as the library computes them, against the
+// Epilogues of GEMMs, in whole functions: their loops as kernels, GEMMs as the library computes them, against the
 // interpreter. Sums are of bf16, and rounded once or twice.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics -o /dev/null | FileCheck %s
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-to-ppc-rt,ppc-fuse-rounding,ppc-fuse-epilogues)' | FileCheck %s --check-prefix=FUSED

@@ -1,4 +1,4 @@
-// Exponentials as exactly as what is made of them needs (Exponentials.h): rounded to bf16 without a correction, those of
+// Exponentials as exact as their uses need (Exponentials.h): rounded to bf16 without a correction, those of
 // differences from one number of a row by one multiply-add, others with a correction. Numbers of either sign and of 30.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics=ptx=%t.ptx -o /dev/null | FileCheck %s
 // RUN: FileCheck --check-prefix=PTX --input-file=%t.ptx %s

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-ROUNDING = 3e-5  # sums that cancel are drawn, too: of a gradient along what it is of, of rows that are constant
+ROUNDING = 3e-5  # sums that cancel occur, too: a gradient along its own argument, rows that are constant
 CUDA = "--ppc-phase-device=target=cuda"
 
 
@@ -49,7 +49,7 @@ class Function:
         name = f"%{self.count}"
         self.count += 1
         self.lines.append(f"  {name} = {text}")
-        if kind != "columns":  # sums over rows cancel, and are no weights
+        if kind != "columns":  # sums over rows cancel, so they cannot be weights
             self.values[kind, element].append(name)
         self.results.append((name, kind, element))
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes one mistake at a time in the PTX of attention by warpgroups, and looks whether the stand-in notices (attention_mistakes.py).
+"""Injects one fault at a time into the PTX of attention by warpgroups, and checks that the PTX emulator detects it (attention_mistakes.py).
 
 usage: warpgroup_mistakes.py --opt PPC_OPT --runner PPC_PTX
 """
 import attention_mistakes
 
-# What is wrong, what is looked for, what is there instead.
+# Name of the fault, pattern, replacement.
 AT_ONCE = [
     ("registers are not fenced", r"wgmma\.fence\.sync\.aligned;", ""),
     ("waits that gave up are not repeated", r"@!done bra AGAIN;", ""),
@@ -13,10 +13,10 @@ AT_ONCE = [
     ("values are taken for keys", r"(m64n64k16[^;]*), 1, 1, 1, 1;", r"\1, 1, 1, 1, 0;"),
 ]
 MISTAKES = [
-    ("a product is not waited for", r"wgmma\.wait_group\.sync\.aligned 0;", "wgmma.wait_group.sync.aligned 1;"),
-    ("no product is waited for", r"wgmma\.wait_group\.sync\.aligned 1;", "wgmma.wait_group.sync.aligned 2;"),
-    ("a product is not committed", r"wgmma\.commit_group\.sync\.aligned;", ""),
-    ("nobody says that a stage is free", r"mbarrier\.arrive\.shared::cta\.b64 _, \[[^]]*\];", ""),
+    ("an MMA is not waited for", r"wgmma\.wait_group\.sync\.aligned 0;", "wgmma.wait_group.sync.aligned 1;"),
+    ("no MMA is waited for", r"wgmma\.wait_group\.sync\.aligned 1;", "wgmma.wait_group.sync.aligned 2;"),
+    ("an MMA is not committed", r"wgmma\.commit_group\.sync\.aligned;", ""),
+    ("a stage is freed without an arrival", r"mbarrier\.arrive\.shared::cta\.b64 _, \[[^]]*\];", ""),
     ("fewer bytes are expected", r"(expect_tx\.shared::cta\.b64 _, \[[^]]*\], )(\d+)", lambda m: m.group(1) + str(int(m.group(2)) - 1024)),
     ("barriers are not shown to copies", r"fence\.mbarrier_init\.release\.cluster;", ""),
     ("barriers are used before they are made", r"bar(rier)?\.sync(\.aligned)?\s+0;", ""),

@@ -1,4 +1,4 @@
-// Offsets are multiples of 64; slots follow what is kept, scratch comes last and is shared by what one stream runs.
+// Offsets are multiples of 64; slots follow the persistent buffers, scratch comes last and is shared by the routines of a stream.
 // RUN: ppc-opt %s --ppc-assign-arena | FileCheck %s
 // One micro-batch has one slot of each value at a time: 256 bytes that are kept, 64 of @x, 64 of @h, 64 of scratch.
 // RUN: ppc-opt %s --ppc-assign-arena --remarks-filter=ppc-arena -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIVE

@@ -1,11 +1,11 @@
-// What is gone after its use shares bytes where one has ended when the other begins.
+// Buffers that are dead after their use share bytes if one use has completed when the other starts.
 // RUN: ppc-opt %s --ppc-assign-arena --ppc-verify-arena | FileCheck %s
-// Beside @w and @v a forward uses @full and its scratch.
+// Besides @w and @v a forward uses @full and its scratch.
 // RUN: ppc-opt %s --ppc-assign-arena --remarks-filter=ppc-arena -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIVE
 // LIVE: device 0: 448 B (448 bytes), of which 384 bytes are in use at one time: 16.67 % more
 
-// @full is needed by forwards, @grown by the update, which comes behind all of them: both lie at 128, behind @w and @v. The scratch of
-// the update may lie on @full, that of forwards may not. On another stream @weight runs beside the update.
+// @full is needed by forwards, @grown by the update, which runs after all of them: both are at offset 128, after @w and @v. The scratch of
+// the update may overlap @full, that of forwards may not. On another stream @weight runs concurrently with the update.
 // CHECK:     ppcrt.device @device0 at 0 arena 448 {
 // CHECK:     ppcrt.buffer @w parameter "w" : memref<16xf32> offset 0
 // CHECK:     ppcrt.buffer @v parameter "v" : memref<16xf32> offset 64

@@ -1,7 +1,7 @@
-// Values of two virtual stages and of weight gradients that wait lie in the slots of each other.
+// Values of two virtual stages, and operands of deferred weight gradients, share slots.
 // RUN: ppc-opt %s --split-input-file --ppc-share-slots | FileCheck %s
 
-// Of @a (from @f0 until @b0) and @b (from @f1 until @b1) three values are there at one time, of two micro-batches each.
+// Three values of @a (from @f0 until @b0) and @b (from @f1 until @b1) are live at one time, of two micro-batches each.
 // CHECK-LABEL: @stages
 // CHECK:      ppcrt.buffer @a saved : memref<4xf32> slots 3 places [0, 1, 1]
 // CHECK-NEXT: ppcrt.buffer @a2 saved : memref<4xf32> slots 2
@@ -50,7 +50,7 @@ func.func private @code()
 
 // -----
 
-// What waits for weight gradients takes a place of what backward has read, not in the action that reads it.
+// Operands of deferred weight gradients take a slot of values that backward has read, not in the action that reads them.
 // CHECK-LABEL: @waiting
 // CHECK: ppcrt.buffer @h saved : memref<4xf32> slots 3 places [0, 0, 0]
 // CHECK: ppcrt.buffer @g saved : memref<4xf32> slots 3 places [1, 1, 2] shares @h

@@ -48,8 +48,8 @@ func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidd
 
 // -----
 
-// Where ops say how they are cut, their gradients are cut alike: products loop by loop; the sum of the gradients of %a as %a is, for
-// its users are cut in different ways; that of %u as both of its users are.
+// If ops state their shardings, their gradients have the same: matmuls loop by loop; the sum of the gradients of %a that of %a, for
+// its users have different shardings; that of %u that of both of its users.
 // CHECK-LABEL: func.func @cut(
 func.func @cut(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]}, %w: tensor<8x8xf32> {ppc.parameter = "w"},
                %v: tensor<8x8xf32> {ppc.parameter = "v"}) -> tensor<f32> {

@@ -1,5 +1,5 @@
-// Two slices of 4 tokens: what walks the sequence is there once for each, causal attention of the second slice reads the keys and values of
-// both, its rotation starts at position 4, constants and parameters along the sequence are cut, the loss is added up.
+// Two slices of 4 tokens: ops along the sequence exist once for each, causal attention of the second slice reads the keys and values of
+// both, its rotation starts at position 4, constants and parameters along the sequence are sliced, the loss is added up.
 // RUN: ppc-opt %s --ppc-slice-sequence=count=2 | FileCheck %s
 
 // CHECK-LABEL: func.func @loss
@@ -13,7 +13,7 @@ func.func @loss(%ids: tensor<2x8xi32> {ppc.input = "ids", ppc.dims = ["batch", "
   // CHECK-NEXT: %[[X0:.*]] = ppc.embedding %[[TABLE]], %[[I]]#0 {ppc.layer = 0 : i64, ppc.slice = 0 : i64} : (tensor<11x4xf32>, tensor<2x4xi32>) -> tensor<2x4x4xf32>
   // CHECK-NEXT: %[[X1:.*]] = ppc.embedding %[[TABLE]], %[[J]]#1 {ppc.layer = 0 : i64, ppc.slice = 1 : i64}
   %x = ppc.embedding %table, %ids {ppc.layer = 0 : i64} : (tensor<11x4xf32>, tensor<2x8xi32>) -> tensor<2x8x4xf32>
-  // What does not come from the inputs is cut where it is made.
+  // Values that do not come from the inputs are sliced where they are made.
   // CHECK-NEXT: %[[P:.*]]:2 = ppc.split %[[PLACES]] dim 0 {{.*}} : tensor<8x4xf32> to tensor<4x4xf32>, tensor<4x4xf32>
   // CHECK-NEXT: %[[Q:.*]]:2 = ppc.split %[[PLACES]] dim 0
   // CHECK-NEXT: %[[B0:.*]] = ppc.broadcast %[[P]]#0 dims [0] {{.*}}ppc.slice = 0 : i64} : tensor<4x4xf32> to tensor<2x4x4xf32>
@@ -42,7 +42,7 @@ func.func @loss(%ids: tensor<2x8xi32> {ppc.input = "ids", ppc.dims = ["batch", "
   // CHECK-NEXT: %[[L0:.*]] = ppc.reduce <sum> %{{.*}} dims [0, 1] {ppc.layer = 2 : i64, ppc.slice = 0 : i64} : tensor<2x4xf32> to tensor<f32>
   // CHECK-NEXT: %[[L1:.*]] = ppc.reduce <sum> %{{.*}} dims [0, 1] {ppc.layer = 2 : i64, ppc.slice = 1 : i64}
   // CHECK-NEXT: %[[SUM:.*]] = ppc.add %[[L0]], %[[L1]] {ppc.layer = 2 : i64, ppc.slice = 1 : i64}
-  // What runs once runs with the last slice that it reads.
+  // An op that runs once runs with the last slice that it reads.
   // CHECK-NEXT: %[[L:.*]] = ppc.scale %[[SUM]] by 6.250000e-02 {ppc.layer = 2 : i64, ppc.slice = 1 : i64}
   // CHECK-NEXT: return %[[L]]
   %z = ppc.matmul "bsh,vh->bsv" %y, %table {ppc.layer = 2 : i64} : (tensor<2x8x4xf32>, tensor<11x4xf32>) -> tensor<2x8x11xf32>
@@ -52,8 +52,8 @@ func.func @loss(%ids: tensor<2x8xi32> {ppc.input = "ids", ppc.dims = ["batch", "
   return %l : tensor<f32>
 }
 
-// Angles count along dimension 1, which is not the sequence here: slices begin at the same place. A memory that lies along no input is there
-// as a whole, of which a slice sees what its last query sees.
+// Angles count along dimension 1, which is not the sequence here: slices begin at the same position. A memory without the sequence's dimension exists
+// once, and a slice sees the part that its last query sees.
 // CHECK-LABEL: func.func @other_orders
 // CHECK:         ppc.rotary %{{.*}} frequencies [1.000000e+00] {ppc.slice = 0 : i64} : tensor<2x3x2x2xf32>
 // CHECK:         ppc.rotary %{{.*}} frequencies [1.000000e+00] {ppc.slice = 1 : i64} : tensor<2x3x2x2xf32>

@@ -1,5 +1,5 @@
-// The batch is cut in time: shapes inside are those of one micro-batch, weights stay whole, sums come out. That the
-// values stay the same is shown by test/Unit/Transforms/SplitMicrobatchesTest.cpp.
+// The batch is split in time: shapes inside are a micro-batch's, weights stay full, sums come out.
+// test/Unit/Transforms/SplitMicrobatchesTest.cpp shows that the values stay the same.
 // RUN: ppc-opt %s --ppc-split-microbatches=count=2 | FileCheck %s
 // RUN: ppc-opt %s --ppc-split-microbatches | FileCheck %s --check-prefix=SINGLE
 

@@ -27,7 +27,7 @@ def functions(lines):
 
 
 def pairs(lines):
-    """Places of two views of scratch that are used by one op, and the op."""
+    """Line numbers of two views of scratch that are used by one op, and the op."""
     for function in functions(lines):
         views = {match[1]: number for number in function if (match := VIEW.match(lines[number])) and not match[3].startswith("0x")}
         for number in function:
@@ -39,7 +39,7 @@ def pairs(lines):
 
 
 def flights(lines):
-    """Places of a wait and of the first op behind it that uses what was in flight; of the op that makes what is sent and of its start."""
+    """Line numbers of a wait and of the first later op that uses the received data; of the op that makes the sent data and of its start."""
     for function in functions(lines):
         for number in function:
             if match := re.match(r"\s*ppcrt\.wait %\S+\(%\S+, (%[^ ,]+) :", lines[number]):
@@ -71,7 +71,7 @@ def main():
         return done.stderr if done.returncode else ""
 
     if text := refusal(lines):
-        sys.exit(f"the program without mistakes is refused: {text}")
+        sys.exit(f"the unchanged program is refused: {text}")
     candidates = list(pairs(lines))
     missed = 0
     for first, second, op in random.Random(arguments.seed).sample(candidates, min(arguments.count, len(candidates))):
@@ -80,7 +80,7 @@ def main():
         text = refusal(mutant)
         if "of its scratch with another temporary" not in text and "is bytes" not in text:
             missed += 1
-            print(f"missed: {lines[second].strip()} lies where {lines[first].strip()} does; both are used by {lines[op].strip()}\n{text}")
+            print(f"missed: {lines[second].strip()} has the offset of {lines[first].strip()}; both are used by {lines[op].strip()}\n{text}")
     print(f"seed {arguments.seed}: {min(arguments.count, len(candidates))} programs of {len(candidates)}, {missed} missed")
 
     lines = device_program("--dp 2 --zero 3")

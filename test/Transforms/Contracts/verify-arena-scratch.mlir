@@ -1,7 +1,7 @@
-// Temporaries in the scratch of functions, from the code alone. Each case is a sound function with one mistake.
+// Temporaries in the scratch of functions, from the code alone. Each case is a sound function with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-arena
 
-// Sound: %b lies where %a was, once it has been used last; a call in between has its own scratch.
+// Sound: %b reuses the offset of %a after its last use; a call in between has its own scratch.
 func.func @sound(%x: memref<16xf32>, %scratch: memref<128xi8>) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -74,7 +74,7 @@ func.func @flight(%x: memref<16xf32>, %y: memref<32xf32>, %scratch: memref<128xi
 
 // -----
 
-// Sound: what is in flight is one piece of a temporary, what is used meanwhile another one.
+// Sound: one part of a temporary is in flight while another one is used.
 ppcrt.group @tp axes ["tp"]
 func.func @pieces(%x: memref<8xf32>, %scratch: memref<64xi8>) {
   %c0 = arith.constant 0 : index

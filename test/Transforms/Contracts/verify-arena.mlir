@@ -1,7 +1,7 @@
-// Bytes of the arena against the order of their uses. Each case is a sound program with one mistake.
+// Bytes of the arena against the order of their uses. Each case is a sound program with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-arena
 
-// Sound: two routines of one stream share scratch, and what one routine gathers for another lies on scratch of a third.
+// Sound: two routines of one stream share scratch, and the tensors that one routine gathers for another overlap scratch of a third.
 module {
   ppcrt.program @train grid <pp = 1> micro_batches 1 {
     ppcrt.device @device0 at 0 arena 256 {
@@ -234,7 +234,7 @@ module {
 
 // -----
 
-// The scratch of the arena is that of the code.
+// The scratch of the arena has the size of the code's scratch.
 module {
   ppcrt.program @train grid <pp = 1> micro_batches 1 {
     ppcrt.device @device0 at 0 arena 256 {
@@ -254,7 +254,7 @@ module {
 
 // -----
 
-// Sound: what weight gradients wait for lies in places of what backward reads.
+// Sound: operands of weight gradients take the slots of values that backward reads.
 module {
   ppcrt.program @train grid <pp = 1> micro_batches 2 {
     ppcrt.device @device0 at 0 arena 256 {

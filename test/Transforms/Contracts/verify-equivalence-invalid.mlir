@@ -1,4 +1,4 @@
-// Mistakes that parallel frameworks have shipped, one per program; each is refused at the op that makes it. In the published
+// Bugs that parallel frameworks have shipped, one per program; each is refused at the op that makes it. In the published
 // reports the loss looked fine and gradients, norms or other ranks were wrong.
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence --verify-diagnostics
 
@@ -22,7 +22,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// The picked logit of a cut vocabulary is used before it is summed: zero on all ranks but one.
+// The picked logit of a sharded vocabulary is used before it is summed: zero on all ranks but one.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @vocabulary_parallel_loss(%x: tensor<4x6xf32>, %t: tensor<4xi32>) -> tensor<4xf32> {
@@ -44,7 +44,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// A rank looks for its targets in classes that are another rank's: the block is not said.
+// A rank looks for its targets in classes that are another rank's: the block is not specified.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @vocabulary_offset(%x: tensor<4x6xf32>, %t: tensor<4xi32>) -> tensor<4xf32> {
@@ -85,7 +85,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
 
 // -----
 
-// What is computed again for the backward pass is reduced over the wrong group.
+// A value recomputed for the backward pass is reduced over the wrong group.
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @recompute_in_wrong_group(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> tensor<4x6xf32> {
@@ -199,7 +199,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Rotary positions of a sequence that is cut: every rank counts from zero.
+// Rotary positions of a sharded sequence: every rank counts from zero.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @positions_count_from_zero(%x: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
@@ -258,7 +258,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
 
 // -----
 
-// Each rank adds to the gradients of all keys; nobody puts the parts together.
+// Each rank adds to the gradients of all keys; no op sums the parts.
 module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @key_gradients_not_reduced(%q: tensor<2x8x1x2x4xf32>, %k: tensor<2x8x1x4xf32>, %do: tensor<2x8x1x2x4xf32>) -> tensor<2x8x1x4xf32> {
@@ -283,7 +283,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule 
 
 // -----
 
-// A router's gradient, of which each rank has the part of its own experts, goes on as if it were whole.
+// A router's gradient, of which each rank has the part of its own experts, is used as if it were complete.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @router_gradient_taken_as_replicated(%s: tensor<2x4x4x8xf32>, %i: tensor<2x6x2xi32>, %x: tensor<2x6x8xf32>, %y: tensor<2x6x2xf32>) -> tensor<2x6x2xf32> {
@@ -309,7 +309,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Multi-query attention: query heads are cut, keys and values shared, and the gradients of keys not summed over the ranks.
+// Multi-query attention: query heads are sharded, keys and values shared, and the gradients of keys not summed over the ranks.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @multi_query_gradient(%q: tensor<2x8x1x4x4xf32>, %k: tensor<2x8x1x4xf32>, %do: tensor<2x8x1x4x4xf32>) -> tensor<2x8x1x4xf32> {
@@ -332,7 +332,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// ZeRO: a rank updates a block of the parameter, and nobody puts the blocks together.
+// ZeRO: a rank updates a block of the parameter, and no op gathers the blocks.
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @updated_block_not_gathered(%w: tensor<6xf32>, %m: tensor<6xf32>, %v: tensor<6xf32>, %g: tensor<6xf32>, %s: tensor<f32>) -> tensor<6xf32> {
@@ -439,7 +439,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Two factors that f32 can hold, whose product it cannot, and one that makes up for it: equal in exact arithmetic only.
+// Two factors that f32 can hold, but not their combination, and one that makes up for it: equal in exact arithmetic only.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @product_of_factors(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -458,7 +458,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// The same the other way round, by a constant.
+// The reverse order, by a constant.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @constant_too_large(%x: tensor<4xbf16>) -> tensor<4xbf16> {
@@ -510,7 +510,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// The result is said to be a block of another tensor, which has equally large blocks.
+// The result has the annotation of a block of another tensor, which has equally large blocks.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @other_extent(%x: tensor<5xf32>) -> tensor<5xf32> {

@@ -1,8 +1,8 @@
-// Products and their sums over ranks in pieces (lib/Equivalence/PieceRules.cpp) with one mistake each. Sound ones are in
+// Chunked matmuls and their sums over ranks (lib/Equivalence/PieceRules.cpp) with one fault each. Sound ones are in
 // verify-equivalence.mlir.
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence --verify-diagnostics
 
-// The same piece is there twice.
+// One chunk occurs twice.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @piece_twice(%x: tensor<12x8xf32>, %w: tensor<6x8xf32>) -> tensor<12x6xf32> {
@@ -24,7 +24,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Pieces are exchanged.
+// Chunks are swapped.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @pieces_exchanged(%x: tensor<12x8xf32>, %w: tensor<6x8xf32>) -> tensor<12x6xf32> {
@@ -48,7 +48,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// A piece is not summed over the ranks.
+// A chunk is not summed over the ranks.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @piece_not_reduced(%x: tensor<12x8xf32>, %w: tensor<6x8xf32>) -> tensor<12x6xf32> {
@@ -71,7 +71,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Neighbouring rows are scattered piece by piece, so that no rank has its block.
+// Neighbouring rows are scattered chunk by chunk, so that no rank has its block.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @rows_scattered(%x: tensor<12x8xf32>, %w: tensor<6x8xf32>) -> tensor<12x6xf32> {

@@ -3,7 +3,7 @@
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence --remarks-filter=ppc-equivalence -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: equivalence | Category:ppc-equivalence | Reason="4 local ops related to the logical program, 1 outputs as declared"
 
-// Column then row parallel: a block, then a part of a sum, then the whole.
+// Column then row parallel: a block, then a partial sum, then the full value.
 // CHECK-LABEL: func.func @mlp
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
@@ -28,7 +28,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
 
 // -----
 
-// Products and their sum over ranks piece by piece: rows of both sequences, then rows of one (PieceRules.cpp).
+// Matmuls and their sum over ranks in chunks: rows of both sequences, then rows of one (PieceRules.cpp).
 // CHECK-LABEL: func.func @pieces
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
@@ -67,7 +67,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
 
 // -----
 
-// A piece of the block of every rank is scattered, and one is gathered: runs of rows.
+// A part of the block of every rank is scattered, and one is gathered: runs of rows.
 // CHECK-LABEL: func.func @pieces_of_blocks
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
@@ -101,7 +101,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Sums may be regrouped, and parts of sums pass linear ops: x W1 + 2 (x W2) with one reduction, scattered and gathered.
+// Sums may be regrouped, and partial sums pass linear ops: x W1 + 2 (x W2) with one reduction, scattered and gathered.
 // CHECK-LABEL: func.func @linear
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
@@ -129,7 +129,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// A loss over a vocabulary of 5 that is cut unevenly in two.
+// A loss over a vocabulary of 5 that is unevenly sharded in two.
 // CHECK-LABEL: func.func @loss
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
@@ -154,7 +154,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// An optimizer state that is cut over dp: each rank updates a block, and the parameter is put together again.
+// An optimizer state sharded over dp: each rank updates a block, and the parameter is gathered.
 // CHECK-LABEL: func.func @zero
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   module @logical {
@@ -190,8 +190,8 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
 
 // -----
 
-// Context parallelism by gathered keys and values: a block of the queries against all keys; gradients of keys are parts of sums
-// that become blocks again. Positions are those of the block.
+// Context parallelism by gathered keys and values: a block of the queries against all keys; gradients of keys are partial sums
+// that are scattered into blocks. Positions belong to the block.
 // CHECK-LABEL: func.func @gathered_keys
 module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {

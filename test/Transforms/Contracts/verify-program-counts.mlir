@@ -1,4 +1,4 @@
-// The contract of programs: how often, and in which order. Each case is the sound one with one mistake.
+// The contract of programs: how often, and in which order. Each case is the sound one with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // C3: not run.

@@ -1,4 +1,4 @@
-// The contract of programs: what the code of routines has finished with before its end, and tokens that say so.
+// The contract of programs: buffers that the code of routines finishes before its end, and the completion events for them.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // Sound: one bucket is summed while the code computes the other one.

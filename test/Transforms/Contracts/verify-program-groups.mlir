@@ -1,4 +1,4 @@
-// The contract of programs about groups. Each case is a sound program with one mistake.
+// The contract of programs about groups. Each case is a sound program with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // Sound: a collective of the two ends of the pipeline, on a stream of its own.

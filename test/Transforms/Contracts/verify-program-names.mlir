@@ -1,4 +1,4 @@
-// The contract of programs: names. Each case is the sound one with one mistake.
+// The contract of programs: names. Each case is the sound one with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // C2: a micro-batch for a routine of the step.

@@ -1,4 +1,4 @@
-// The contract of programs about time: order of uses and what lies in slots. Each case is a sound program with one mistake.
+// The contract of programs about time: order of uses and contents of slots. Each case is a sound program with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // Sound: the second load waits for the run that reads the slot before.
@@ -292,7 +292,7 @@ module {
 
 // -----
 
-// Sound: two stages have their values in the places of each other by turns.
+// Sound: two stages alternate in the slots of each other.
 module {
   ppcrt.program @train grid <pp = 1> micro_batches 2 {
     ppcrt.device @device0 at 0 {

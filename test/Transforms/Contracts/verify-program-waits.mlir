@@ -1,4 +1,4 @@
-// The contract of programs about time: nothing waits for ever. Each case is a sound program with one mistake.
+// The contract of programs about time: no wait deadlocks. Each case is a sound program with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // Sound: messages in both directions on one stream as one exchange.

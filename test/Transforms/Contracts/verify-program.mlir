@@ -1,4 +1,4 @@
-// The contract of programs: names, and code that fits. Each case is the sound one with one mistake.
+// The contract of programs: names, and code that fits. Each case is the sound one with one fault.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
 
 // Sound.

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-forward-destinations --canonicalize | FileCheck %s
 
-// What is kept as 32 numbers is computed there as 4 x 8, also where it is read meanwhile.
+// A value saved as 32 numbers is computed into its buffer as 4 x 8, also if it is read meanwhile.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     memref.alloc
 // CHECK:         %[[PLACE:.*]] = memref.expand_shape %arg1
@@ -17,7 +17,7 @@ func.func @kept(%x: memref<8x8xf32>, %place: memref<32xf32>, %z: memref<4x8xf32>
   return
 }
 
-// A place that is read before, and a buffer that is written behind the copy, stay.
+// A buffer that is read before, and one that is written after the copy, stay.
 // CHECK-LABEL: func.func @others
 // CHECK:         memref.alloc
 // CHECK:         memref.copy

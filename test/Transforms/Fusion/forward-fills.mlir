@@ -25,7 +25,7 @@ func.func @forwarded(%x: memref<8x4xf32>, %p: memref<8x8xf32>, %y: memref<8xf32>
 
 // -----
 
-// What has been written again is not one number any more; what the caller holds is filled where it was.
+// A buffer that has been written again is not one number any more; the caller's buffer is filled where it was.
 // CHECK-LABEL: func.func @written
 // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%arg0 : memref<8xf32>)
 // CHECK: linalg.generic {{.*}} outs(%arg0 : memref<8xf32>)

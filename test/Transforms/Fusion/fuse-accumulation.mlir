@@ -14,7 +14,7 @@ func.func @accumulate(%acc: tensor<4x4xf32>, %a: tensor<4x8xf32>, %b: tensor<8x4
   return %r : tensor<4x4xf32>
 }
 
-// The product is needed for itself too.
+// The matmul's result has another use.
 // CHECK-LABEL: func.func @two_users
 // CHECK:         ppc.add
 func.func @two_users(%acc: tensor<4x4xf32>, %a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {

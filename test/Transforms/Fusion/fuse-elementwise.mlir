@@ -14,7 +14,7 @@ func.func @chain(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %c : tensor<4x8xf32>
 }
 
-// A value with two users is computed once; a value per row is not computed again for each element.
+// A value with two users is computed once; a value per row is not recomputed for each element.
 // CHECK-LABEL: func.func @shared
 // CHECK-COUNT-3: linalg.generic
 // CHECK:         return

@@ -1,7 +1,7 @@
-// What follows a product becomes its epilogue as far as that moves fewer bytes (EpilogueChain.cpp); remarks say what it saves.
+// Ops after a GEMM become its epilogue if that moves fewer bytes (EpilogueChain.cpp); remarks state the savings.
 // RUN: ppc-opt %s --ppc-fuse-epilogues=explain --split-input-file --verify-diagnostics | FileCheck %s
 
-// A residual that is needed later, too, is added by the product: what is read of its result is one read less.
+// A residual that is needed later, too, is added by the GEMM: its result is read once less.
 // CHECK-LABEL: func.func @residual
 // CHECK:         %[[H:.*]] = ppcrt.epilogue_gemm ins(%arg1, %arg2 : {{.*}}) addend(%arg0 : tensor<64x64xf32>) bias(%arg3 : tensor<64xf32>)
 // CHECK-SAME:      activation none sizes [64, 64, 32] strides [32, 1, 64, 1]
@@ -34,7 +34,7 @@ func.func @inside(%x: tensor<64x64xf32>, %a: tensor<64x32xbf16>, %b: tensor<32x6
 
 // -----
 
-// Of a gate only what it multiplies reads the activation: a kernel is left in any case, and would read as much.
+// For a gate only its multiplication reads the activation: a kernel is left in any case, and would read as much.
 // CHECK-LABEL: func.func @gated
 // CHECK-NOT:     ppcrt.epilogue_gemm
 func.func @gated(%a: tensor<64x32xbf16>, %b: tensor<32x64xbf16>, %up: tensor<64x64xbf16>) -> (tensor<64x64xbf16>, tensor<64x64xbf16>) {
@@ -48,7 +48,7 @@ func.func @gated(%a: tensor<64x32xbf16>, %b: tensor<32x64xbf16>, %up: tensor<64x
 
 // -----
 
-// The library has the tanh approximation only, adds biases along columns only, and adds nothing to what is rounded; products that
+// The library has the tanh approximation only, adds biases along columns only, and adds nothing to rounded values; GEMMs that
 // accumulate, have loops or an odd number of columns have no epilogue, and neither have sums that are used twice.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     ppcrt.epilogue_gemm

@@ -13,7 +13,7 @@ func.func @rounded(%a: tensor<4x8xbf16>, %b: tensor<8x4xbf16>) -> tensor<4x4xbf1
   return %r : tensor<4x4xbf16>
 }
 
-// The sum is needed in f32 too; a product of f32 stays one.
+// The sum is needed in f32 too; a matmul of f32 stays one.
 // CHECK-LABEL: func.func @two_users
 // CHECK-COUNT-2: ppc.convert
 func.func @two_users(%a: tensor<4x8xbf16>, %b: tensor<8x4xbf16>, %c: tensor<4x4xf32>) -> (tensor<4x4xbf16>, tensor<4x4xf32>, tensor<4x4xbf16>) {

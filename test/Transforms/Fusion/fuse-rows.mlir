@@ -1,4 +1,4 @@
-// What shares rows becomes one region by cost; remarks say what it saves, and why a neighbour is apart.
+// Loops that share rows become one region by cost; remarks state the savings, and why a neighbour is separate.
 // RUN: ppc-opt %s --ppc-forward-fills --ppc-split-sums --ppc-fuse-rows=explain --split-input-file --verify-diagnostics | FileCheck %s
 
 #full = affine_map<(d0, d1) -> (d0, d1)>
@@ -53,7 +53,7 @@ func.func @norm(%x: memref<64x256xf32>, %w: memref<256xf32>, %y: memref<64x256xb
 #column = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// The sum of columns is over eight chunks first, beside what else reads the rows; it begins with what it is added to.
+// The sum of columns is over eight chunks first, together with the other readers of the rows; it starts from the accumulator.
 // CHECK-LABEL: func.func @weight_gradient
 // CHECK: scf.execute_region no_inline {
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "parallel"]
@@ -91,7 +91,7 @@ func.func @weight_gradient(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %g: m
 #full = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// What one row writes, other rows of the next op read.
+// Other rows of the next op read the result of a row.
 // CHECK-LABEL: func.func @turned
 // CHECK-NOT: scf.execute_region
 func.func @turned(%x: memref<32x32xf32>, %y: memref<32x32xf32>, %z: memref<32x32xf32>) {
@@ -160,7 +160,7 @@ func.func @parts(%x: memref<64x128xf32>, %y: memref<64x256xf32>) {
 
 #full = affine_map<(d0, d1) -> (d0, d1)>
 
-// Parts that have a place in common are not: which of the two is there behind would be open.
+// Parts that overlap are not fused: the final contents of the overlap would be open.
 // CHECK-LABEL: func.func @overlapping_parts
 // CHECK-NOT: scf.execute_region
 func.func @overlapping_parts(%x: memref<64x128xf32>, %y: memref<64x256xf32>) {
@@ -185,7 +185,7 @@ func.func @overlapping_parts(%x: memref<64x128xf32>, %y: memref<64x256xf32>) {
 
 #full = affine_map<(d0, d1) -> (d0, d1)>
 
-// What was read is written over, and read by the next op alone: that is in registers, too.
+// An operand is overwritten, and the result read by the next op alone: it is in registers, too.
 // CHECK-LABEL: func.func @overwritten
 // CHECK: %[[Z:.*]] = memref.alloc
 // CHECK: scf.execute_region no_inline {

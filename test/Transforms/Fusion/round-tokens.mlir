@@ -25,7 +25,7 @@ func.func @own_slots(%x: tensor<1x8x4xf32>, %y: tensor<1x8x4xf32>, %ids: tensor<
   return %r, %u, %z : tensor<1x3x8x4xbf16>, tensor<1x3x8x4xbf16>, tensor<1x8x4xbf16>
 }
 
-// A product with a weight is rounded behind it; slots that are used in f32, too, are made once.
+// A matmul with a weight is rounded after it; slots that are used in f32, too, are made once.
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-2: ppc.dispatch {{.*}} -> tensor<1x3x8x4xf32>
 func.func @others(%x: tensor<1x8x4xf32>, %ids: tensor<1x8x2xi32>, %w: tensor<1x8x2xf32>) -> (tensor<1x3x8x4xbf16>, tensor<1x3x8x4xbf16>, tensor<1x3x8x4xf32>) {

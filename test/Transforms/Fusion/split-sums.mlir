@@ -20,7 +20,7 @@ func.func @columns(%x: memref<1x24x5xf32>, %y: memref<5xf32>) {
 
 // -----
 
-// 15 rows are too few for two chunks of eight; the largest of a row is no sum.
+// 15 rows are too few for two chunks of eight; a row maximum is not a sum.
 // CHECK-LABEL: func.func @stays
 // CHECK-COUNT-2: linalg.generic
 // CHECK-NOT: linalg.generic

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-assign-offsets --split-input-file | FileCheck %s
 
-// A and B live together; C takes the place of A, dead by then. Places are multiples of 64 bytes.
+// A and B live together; C takes the offset of A, dead by then. Offsets are multiples of 64 bytes.
 // CHECK-LABEL: func.func @reuse
 // CHECK-SAME:    %[[SCRATCH:[a-z0-9]+]]: memref<192xi8>) attributes {ppcrt.routine = "forward"}
 // CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : index
@@ -22,7 +22,7 @@ func.func @reuse(%x: memref<25xf32>) attributes {ppcrt.routine = "forward"} {
 
 // -----
 
-// The callee's scratch is a live range of the caller during the call, beside what is alive then.
+// The callee's scratch is a live range of the caller during the call, together with other live ranges then.
 // CHECK-LABEL: func.func @caller
 // CHECK-SAME:    memref<128xi8>
 // CHECK:         call @callee(%{{.*}}, %{{.*}}) : (memref<4xf32>, memref<64xi8>) -> ()

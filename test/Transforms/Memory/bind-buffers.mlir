@@ -17,7 +17,7 @@ func.func @stage0.backward(%acc: tensor<8xf32>, %x: tensor<8xf32>)
   return %s, %b : tensor<8xf32>, tensor<8xf32>
 }
 
-// What is still needed is not overwritten: the old parameter by the new one, an accumulator that the next call reads, an operand by
+// Live values are not overwritten: the old parameter by the new one, an accumulator that the next call reads, an operand by
 // the result of its own call.
 // CHECK-LABEL: func.func @stage1.backward
 // CHECK-SAME:    (%[[P:.*]]: memref<8xf32>, %[[ACC:.*]]: memref<8xf32>
@@ -51,7 +51,7 @@ func.func @stage2.forward(%a: tensor<8xf32>, %b: tensor<8xf32>)
   return %b, %a : tensor<8xf32>, tensor<8xf32>
 }
 
-// Bodies stay on tensors.
+// Compiled functions stay on tensors.
 // CHECK: func.func private @add(%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>) -> (tensor<8xf32> {ppc.destination = 0 : i64})
 func.func private @add(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32> {ppc.destination = 0 : i64}) {
   %y = ppc.add %a, %b : tensor<8xf32>

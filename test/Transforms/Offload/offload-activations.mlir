@@ -1,4 +1,4 @@
-// What forward keeps for backward goes to the host and comes back: here three micro-batches are in flight.
+// Activations saved for backward are offloaded to the host and reloaded: here three micro-batches are in flight.
 // Tokens that follow from others are not written (ActionTokens.cpp).
 // RUN: ppc-opt %s --ppc-offload-activations | FileCheck %s
 // RUN: ppc-opt %s --ppc-offload-activations --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -13,7 +13,7 @@
 
 // REMARK: device 0: 120 B of 2 saved activations are offloaded to the host, at most 80 B of them are on the device at a time
 
-// One slot to write, one to read; what is loaded stays, and so does what is no value of forward alone.
+// One slot to write, one to read; loaded values stay, and so do values that are not forward's alone.
 // CHECK: ppcrt.stream @offload
 // CHECK: ppcrt.stream @fetch
 // CHECK: ppcrt.buffer @x input "ids" : memref<4xf32> slots 3{{$}}
@@ -24,7 +24,7 @@
 // CHECK: ppcrt.routine @forward forward code @stage0.forward reads [@x] writes [@a, @b]
 // CHECK: ppcrt.routine @backward backward code @stage0.backward reads [@x, @a.back, @b.back, @g] writes [@g]
 
-// A forward waits for the copies of what it overwrites; what comes back waits for the backward that it follows.
+// A forward waits for the copies of values that it overwrites; a reload waits for the backward that it follows.
 // CHECK: ppcrt.step {
 // CHECK-NEXT: ppcrt.load micro_batch 0
 // CHECK-NEXT: %[[F0:.*]] = ppcrt.run @forward micro_batch 0 on @compute

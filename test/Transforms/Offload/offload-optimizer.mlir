@@ -9,7 +9,7 @@
 
 // REMARK: device 0: 416 B of 8 optimizer tensors are offloaded to the host, and are updated in 3 buckets
 
-// What micro-batches read stays, as do gradients; `w1` and `w2` are read rounded alone.
+// Values that micro-batches read stay, as do gradients; `w1` and `w2` are read rounded alone.
 // CHECK: ppcrt.device @device0
 // CHECK: ppcrt.stream @copies
 // CHECK: ppcrt.buffer @w1 parameter "w1" : memref<4x4xf32> memory host

@@ -4,7 +4,7 @@
 // RUN: ppc-opt %s --ppc-offload-parameters --ppc-offload-optimizer --ppc-verify-program -o /dev/null
 // Without the word in the plan nothing changes.
 // RUN: sed 's/, offload = "parameters"//' %s | ppc-opt --ppc-offload-parameters --ppc-offload-optimizer | FileCheck %s --check-prefix=NONE
-// Two virtual stages would both be on the device anyway: it is said that nothing leaves.
+// Two virtual stages would both be on the device anyway: a remark reports that nothing leaves.
 // RUN: sed 's/chunk 2/chunk 1/' %s | ppc-opt --ppc-offload-parameters --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=IDLE
 // IDLE: offload parameters does nothing: no device has more than 2 virtual stages
 // NONE-NOT: memory host
@@ -23,7 +23,7 @@
 // CHECK: ppcrt.routine @backward2 backward chunk 2 code @stage2.backward reads [@b, @w2.fetched, @g2]
 // CHECK: ppcrt.routine @backward0 backward code @stage0.backward reads [@x, @w0.backward, @g0]
 
-// Two at a time: what a stage reads comes when the one before the last has ended.
+// Two at a time: the parameters of a stage are reloaded when the stage before the last has completed.
 // CHECK: ppcrt.step {
 // CHECK: %[[W0:.*]] = ppcrt.copy @w0 to @w0.forward on @copies
 // CHECK-NEXT: %[[W1:.*]] = ppcrt.copy @w1 to @w1.forward on @copies

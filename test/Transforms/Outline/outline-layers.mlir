@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-outline-layers --duplicate-function-elimination | FileCheck %s
 
-// Two equal layers of different parameters share one body; the constant goes along; the order is by layer.
+// Two equal layers of different parameters share one function; the constant is inside; the order is by layer.
 // CHECK-LABEL: func.func @stage0.forward
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x8xf32>, %[[W1:[a-z0-9]+]]: tensor<8x8xf32>, %[[W2:[a-z0-9]+]]: tensor<8x8xf32>
 // CHECK:         %[[A:.*]] = call @[[BODY:[a-z_0-9]+]](%[[X]], %[[W1]])
@@ -16,7 +16,7 @@ func.func @stage0.forward(%x: tensor<4x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor
   return %d : tensor<4x8xf32>
 }
 
-// A sum over two layers updates one argument: both bodies pass it on.
+// A sum over two layers updates one argument: both functions pass it on.
 // CHECK-LABEL: func.func @stage0.backward
 // CHECK-SAME:    %[[ACC:[a-z0-9]+]]: tensor<8xf32>
 // CHECK:         %[[S:.*]] = call @[[HEAD:[a-z_0-9]+]](%[[ACC]], %{{.*}})
@@ -30,7 +30,7 @@ func.func @stage0.backward(%acc: tensor<8xf32>, %x: tensor<8xf32>, %y: tensor<8x
   return %b : tensor<8xf32>
 }
 
-// In an update, parameters of one shape share one body; scalars are together in one. A gradient is reduced where it lies.
+// In an update, parameters of one shape share one function; scalars are together in one. A gradient is reduced in its buffer.
 // CHECK-LABEL: func.func @stage0.update
 // CHECK:         %[[R:.*]] = call @[[REDUCE:all_reduce_body[a-z_0-9]*]](%arg0)
 // CHECK:         %[[NA:.*]] = call @[[NORM:squared_norm_body[a-z_0-9]*]](%[[R]])
@@ -45,7 +45,7 @@ func.func @stage0.update(%g: tensor<8x8xf32>, %h: tensor<8x8xf32>) -> tensor<f32
   return %c : tensor<f32>
 }
 
-// What has no layer is in bodies too, and a constant that is returned.
+// Ops without a layer are in functions too, and a constant that is returned.
 // CHECK-LABEL: func.func @stage1.forward
 // CHECK:         %[[X:.*]] = call @forward_body{{.*}}(%arg0)
 // CHECK:         %[[ZERO:.*]] = call @constant_body()

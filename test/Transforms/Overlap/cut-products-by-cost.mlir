@@ -1,10 +1,10 @@
-// Into how many pieces, by cost (PieceTimes.cpp): the last product of the feed-forward layer of Llama-3 over tp ranks, sequences of
+// The number of chunks, by cost (PieceTimes.cpp): the last matmul of the feed-forward layer of Llama-3 over tp ranks, sequences of
 // 8,192 tokens.
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products=cluster=dgx-h100 | FileCheck %s
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=H100
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products=cluster=dgx-a100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=A100
 
-// 8B over eight ranks: half of the product, 88 us, is less than what two sums take longer than one.
+// 8B over eight ranks: half of the matmul, 88 us, is less than the extra time of two sums.
 // CHECK-LABEL: func.func @short(
 // CHECK-NOT: ppc.split
 // H100: short: 1 collectives run unchunked after their matmuls, which leaves 619 us of them exposed; 633 us would be if chunked: the matmuls take 177 us, the collectives 619 us, and 715 us if chunked
@@ -33,7 +33,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule 
 
 // -----
 
-// 70B over eight ranks: neither two pieces nor as many as possible.
+// 70B over eight ranks: neither two chunks nor as many as possible.
 // CHECK-LABEL: func.func @deep(
 // CHECK-COUNT-3: ppc.all_reduce
 // CHECK-NOT: ppc.all_reduce
@@ -61,7 +61,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 8>, stages = [0], schedule 
 
 // -----
 
-// 8B over two ranks: the product takes longer than its sum, of which half is hidden.
+// 8B over two ranks: the matmul takes longer than its sum, of which half is hidden.
 // CHECK-LABEL: func.func @long(
 // CHECK-COUNT-4: ppc.all_reduce
 // CHECK-NOT: ppc.all_reduce
@@ -89,7 +89,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// The same of 70B where the sum is scattered: a shorter collective, and rows of pieces are copied.
+// 70B with a reduce-scatter: a shorter collective, and rows of chunks are copied.
 // CHECK-LABEL: func.func @scattered(
 // CHECK: ppc.split %{{.*}} dim 1 runs 8
 // CHECK-COUNT-3: ppc.reduce_scatter

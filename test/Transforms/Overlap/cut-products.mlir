@@ -1,13 +1,13 @@
-// Products and the all-reduce or reduce-scatter of their result in pieces: rows of the outermost dimension with several elements, and of the one
-// behind it where that has too few. Operands that hold no rows are taken whole.
+// Chunked matmuls and the all-reduce or reduce-scatter of their result: rows of the outermost dimension with several elements, and of the next
+// one if that has too few. Operands without rows are used unsplit.
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products --ppc-verify-program | FileCheck %s
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// Whole where the plan says so, and by cost where latency alone is more than what there is to gain (PieceTimes.cpp).
+// Not chunked if the plan forbids it, and by cost if latency alone exceeds the gain (PieceTimes.cpp).
 // RUN: sed 's/pieces = [0-9]*/pieces = 1/' %s | ppc-opt --split-input-file --ppc-cut-products | FileCheck %s --check-prefix=WHOLE
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: ppc.split
 // WHOLE-NOT: ppc.concat
-// By cost every collective that could be cut says why it is not, what was asked for and nothing can be cut says so, too.
+// By cost a remark tells for every candidate collective why it is not chunked; if chunks were requested and nothing can be chunked, a remark says so.
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
 // COST: forward: 1 collectives run unchunked after their matmuls, which leaves {{.*}} of them exposed; {{.*}} would be if chunked: the matmuls take {{.*}}, the collectives {{.*}}, and {{.*}} if chunked
 // COST: sums: 1 collectives whole
@@ -53,8 +53,8 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// The sum of two products, of two sequences: four pieces are two of each sequence. A maximum, a product that something else uses
-// too, one whose rows are summed over and what no product makes stay whole.
+// The sum of two matmuls, of two sequences: four chunks are two of each sequence. A maximum, a matmul with another user,
+// one whose rows are summed over and values that no matmul makes are not chunked.
 // CHECK-LABEL: func.func @sums(
 // CHECK: ppc.split %{{.*}} dim 0 : tensor<2x5x4xf32> to tensor<1x5x4xf32>, tensor<1x5x4xf32>
 // CHECK: ppc.split %{{.*}} dim 1 : tensor<1x5x4xf32> to tensor<1x2x4xf32>, tensor<1x3x4xf32>
@@ -102,7 +102,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Of one sequence of fewer rows than pieces, as many pieces as there are rows: heads behind the rows are of the other operand.
+// One sequence of fewer rows than chunks has as many chunks as rows: heads after the rows belong to the other operand.
 // CHECK-LABEL: func.func @heads(
 // CHECK: ppc.split %{{.*}} dim 1 : tensor<1x2x4xf32> to tensor<1x1x4xf32>, tensor<1x1x4xf32>
 // CHECK-NOT: ppc.split
@@ -131,8 +131,8 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// Where the sum is scattered a piece is one of each rank's block: rows 0 and 3 of six on two ranks, then the others. Two sequences are
-// pieces before rows are. Blocks that are padded, and gradients of weights, stay whole.
+// With a reduce-scatter a chunk has a part of each rank's block: rows 0 and 3 of six on two ranks, then the others. Two sequences are
+// chunks before rows are. Padded blocks, and gradients of weights, are not chunked.
 // CHECK-LABEL: func.func @scattered(
 // CHECK: %[[P:.*]]:2 = ppc.split %arg0 dim 1 runs 2 : tensor<1x6x4xf32> to tensor<1x2x4xf32>, tensor<1x4x4xf32>
 // CHECK-NEXT: %[[A:.*]] = ppc.matmul "bsf,hf->bsh" %[[P]]#0, %arg1 : {{.*}} -> tensor<1x2x6xf32>
@@ -205,7 +205,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 3>, stages = [0], schedule 
 
 // -----
 
-// Blocks that go round the ranks go to one product, which stays whole.
+// Blocks that rotate over the ranks go to one matmul, which is not chunked.
 // CHECK-LABEL: func.func @rotated(
 // CHECK-NEXT: ppc.all_gather {{.*}} rotated
 // CHECK-NEXT: ppc.matmul

@@ -1,4 +1,4 @@
-// Gradients of three layers: each is reduced while the code goes on with the next layer. The loss stays in the update.
+// Gradients of three layers: each is reduced while the code continues with the next layer. The loss stays in the update.
 // RUN: ppc-opt %s --ppc-overlap-reductions=buckets=2 --ppc-verify-program | FileCheck %s
 // RUN: ppc-opt %s --ppc-overlap-reductions=buckets=2 --ppc-verify-program --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // By cost: a collective takes far longer here than all of the work that is left, so that one comes after it.

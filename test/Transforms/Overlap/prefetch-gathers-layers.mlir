@@ -1,5 +1,5 @@
-// How far ahead gathers begin is decided for all stages together, and across layers only where that is worth it, so that
-// layers stay equal: there are as many kinds of bodies as where nothing begins ahead.
+// How far ahead gathers start is decided for all stages together, and across layers only if that is worth it, so that
+// layers stay equal: there are as many distinct functions as without prefetching.
 // RUN: ppc-compile %S/../../Integration/Inputs/even.json --seq-len 64 --global-batch 8 --micro-batch 1 --dp 2 --pp 2 --vp 2 --zero 3 --emit=device --explain -o %t.ahead 2>&1 | FileCheck %s
 // CHECK: gathers: stage0.forward: {{[0-9]+}} gathers of parameters begin [[FORWARD:[^;]*]];
 // CHECK: gathers: stage1.forward: {{[0-9]+}} gathers of parameters begin [[FORWARD]];

@@ -10,7 +10,7 @@
 
 // ALL-LABEL: func.func @keep(
 // ALL-SAME: %[[X:[^:]*]]: tensor<1x4xf32>, %[[A:[^:]*]]: tensor<2x4xf32>, %[[B:[^:]*]]: tensor<2x4xf32>, %[[C:[^:]*]]: tensor<2x4xf32>, %[[D:[^:]*]]: tensor<2x4xf32>
-// What begins in front of everything, as a layer before would have it begin, is a layer of its own.
+// Gathers that start before everything, as a preceding layer would start them, are a layer of their own.
 // ONE-NEXT: %[[AW:.*]] = ppc.all_gather %[[A]] {{.*}}ppc.layer = -1
 // ONE-NEXT: %[[BW:.*]] = ppc.all_gather %[[B]] {{.*}}ppc.layer = 0
 // ONE-NEXT: ppc.matmul "bh,fh->bf" %[[X]], %[[AW]] {ppc.layer = 0
@@ -57,7 +57,7 @@ module {
 
 // -----
 
-// Two begin ahead as long as no more than twice as many bytes are gathered at a time as without that: small ones behind a large one, but not
+// Two start ahead as long as at most twice as many bytes are gathered at a time as without prefetching: small ones after a large one, but not
 // as large ones above. Ops without layers stay in their order.
 // ALL-LABEL: func.func @small(
 // ALL-NEXT: ppc.all_gather %{{.*}} : tensor<2x4xf32> to tensor<4x4xf32>

@@ -1,6 +1,6 @@
-// What a reduce-scatter takes whose result is a piece has an empty tensor of its own, of whatever wrote it first (SeparateDestinations.cpp).
+// The operand of a reduce-scatter whose result is a chunk has an empty tensor of its own, whichever op wrote it first (SeparateDestinations.cpp).
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(func.func(ppc-separate-destinations))' | FileCheck %s
-// Then the next product runs beside it; in the same buffer it could not.
+// Then the next matmul overlaps it; in the same buffer it could not.
 // DEFINE: %{rest} = one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},func.func(cse,canonicalize),ppc-start-collectives
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(func.func(ppc-separate-destinations),eliminate-empty-tensors,%{rest})' | FileCheck %s --check-prefix=BESIDE
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(eliminate-empty-tensors,%{rest})' | FileCheck %s --check-prefix=BEHIND
@@ -35,7 +35,7 @@ func.func @pieces(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>, %w: tensor<4x8xf32>,
   return %both : tensor<8x8xf32>
 }
 
-// What is scattered whole shares its buffer, and what the function is given stays.
+// An unsplit scattered value shares its buffer, and function arguments stay.
 // CHECK-LABEL: func.func @alone(
 // CHECK-COUNT-1: tensor.empty()
 // CHECK-NOT: tensor.empty()

@@ -1,4 +1,4 @@
-// The first all-reduce is waited for, the second one runs beside 2 s; a bucket begins at the early token; the update waits.
+// The first all-reduce is waited for, the second one overlaps 2 s; a bucket starts at the completion event; the update waits.
 // RUN: echo '{"links": [{"name": "ring", "axes": ["pp", "dp"], "bytes_per_s": 16, "latency_s": 0.25}]}' > %t.links
 // RUN: echo '{"slowdown": 1, "devices": [{"bodies": [{"entry": "backward", "pieces_s": [1, 1, 2, 1, 3]}, {"entry": "update", "pieces_s": [1]}]}]}' > %t.durations
 // RUN: ppc-opt %s --ppc-simulate-program="emulation=%t.links durations=%t.durations" -o /dev/null 2>&1 | FileCheck %s
@@ -7,8 +7,8 @@
 // RUN: echo '{"slowdown": 1, "devices": [{"bodies": [{"entry": "backward", "pieces_s": [1]}, {"entry": "update", "pieces_s": [1]}]}]}' > %t.other
 // RUN: not ppc-opt %s --ppc-simulate-program="emulation=%t.links durations=%t.other" -o /dev/null 2>&1 | FileCheck %s --check-prefix=PIECES
 
-// An all-reduce of 32 bytes takes 2 x 0.25 s and 2 s. 1 + 2.5 + 1 + 2.5 (2 of it computed) + 1 is 8 s to the early token, then 3 s of the
-// run, beside which the bucket of 16 bytes takes 1.5 s, and the update: 12 s, of which 9 s are computed.
+// An all-reduce of 32 bytes takes 2 x 0.25 s and 2 s. 1 + 2.5 + 1 + 2.5 (2 of it computed) + 1 is 8 s to the completion event, then 3 s of the
+// run, during which the bucket of 16 bytes takes 1.5 s, and the update: 12 s, of which 9 s are computed.
 // CHECK: rank,step_s,exposed_s
 // CHECK-NEXT: 0,12,3
 // CHECK-NEXT: 1,12,3

@@ -1,11 +1,11 @@
-// Collectives of bodies begin behind what their buffers need and are waited for in front of what needs them.
+// Collectives of functions start after the producers of their buffers and are waited for before their users.
 // RUN: ppc-opt %s --ppc-start-collectives --ppc-verify-arena | FileCheck %s
 // RUN: ppc-opt %s --ppc-start-collectives=begin=false --ppc-verify-arena | FileCheck %s --check-prefix=APART
 
 ppcrt.group @tp axes ["tp"]
 ppcrt.group @dp axes ["dp"]
 
-// The weight gradient runs beside the sum of the input gradient.
+// The weight gradient overlaps the sum of the input gradient.
 // CHECK-LABEL: func.func @backward
 func.func @backward(%dy: memref<8x4xf32>, %x: memref<8x6xf32>, %w: memref<4x6xf32>, %dx: memref<8x6xf32>, %dw: memref<4x6xf32>, %out: memref<8x6xf32>) {
   // CHECK: linalg.matmul ins(%[[DY:.*]], %[[W:.*]] : {{.*}}) outs(%[[DX:.*]] : memref<8x6xf32>)
@@ -26,7 +26,7 @@ func.func @backward(%dy: memref<8x4xf32>, %x: memref<8x6xf32>, %w: memref<4x6xf3
   return
 }
 
-// A view of the buffer is the buffer; nothing is left to run beside it.
+// A view of the buffer is the buffer; no op is left to overlap it.
 // CHECK-LABEL: func.func @view
 func.func @view(%x: memref<8xf32>, %y: memref<4xf32>) {
   // CHECK: ppcrt.all_reduce
@@ -37,7 +37,7 @@ func.func @view(%x: memref<8xf32>, %y: memref<4xf32>) {
   return
 }
 
-// Other elements of a buffer are not in flight: a piece is summed while the next one is computed.
+// Other elements of a buffer are not in flight: a chunk is summed while the next one is computed.
 // CHECK-LABEL: func.func @pieces
 func.func @pieces(%x: memref<4x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>) {
   %a = memref.subview %y[0, 0] [4, 6] [1, 1] : memref<8x6xf32> to memref<4x6xf32, strided<[6, 1]>>
@@ -54,7 +54,7 @@ func.func @pieces(%x: memref<4x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>)
   return
 }
 
-// Columns of a buffer lie between each other: what touches some touches the sum of others.
+// Columns of a buffer are interleaved: an op that touches some touches the sum of others.
 // CHECK-LABEL: func.func @columns
 func.func @columns(%x: memref<4x4xf32>, %w: memref<4x3xf32>, %y: memref<4x6xf32>, %z: memref<4x3xf32>) {
   // CHECK-NOT: ppcrt.start
@@ -80,7 +80,7 @@ func.func @order(%x: memref<8xf32>, %y: memref<16xf32>, %z: memref<8xf32>, %a: m
   return
 }
 
-// A row region is a kernel: a sum runs beside one that does not touch it, and is waited for in front of one that does.
+// A row region is a kernel: a sum overlaps one that does not touch it, and is waited for before one that does.
 // CHECK-LABEL: func.func @regions
 func.func @regions(%x: memref<8x4xf32>, %y: memref<8x4xf32>, %z: memref<8x4xf32>) {
   // CHECK: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%[[X:.*]] : memref<8x4xf32>)
@@ -102,8 +102,8 @@ func.func @regions(%x: memref<8x4xf32>, %y: memref<8x4xf32>, %z: memref<8x4xf32>
   return
 }
 
-// What is added to a sum may be added later: a reduce-scatter runs beside the product behind it, the addition follows. The last addition
-// has nothing to let pass, and stays.
+// An addition to a sum may run later: a reduce-scatter overlaps the following matmul, the addition follows. The last addition
+// has nothing to overlap, and stays.
 // CHECK-LABEL: func.func @later
 func.func @later(%dw: memref<8x4xf32>, %part: memref<4x4xf32>, %sum: memref<4x4xf32>, %x: memref<4x4xf32>, %w: memref<4x4xf32>, %y: memref<4x4xf32>, %dv: memref<8x4xf32>) {
   // CHECK: %[[T:.*]] = ppcrt.start reduce_scatter sum group @dp ins(%[[DW:.*]] : memref<8x4xf32>) outs(%[[PART:.*]] : memref<4x4xf32>)
@@ -122,8 +122,8 @@ func.func @later(%dw: memref<8x4xf32>, %part: memref<4x4xf32>, %sum: memref<4x4x
   return
 }
 
-// What a loop reads in its body, which is no operand of it, is not written before the loop when that runs later: the product of the second
-// half stands behind it, that of the first one would overwrite what the loop takes.
+// Values that a loop reads inside, without being its operands, are not written before the loop when that moves down: the matmul of the second
+// half stays after it, the first one would overwrite the loop's input.
 // CHECK-LABEL: func.func @body
 func.func @body(%x: memref<4x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>, %sum: memref<4x6xf32>, %z: memref<4x6xf32>) {
   %a = memref.subview %y[0, 0] [4, 6] [1, 1] : memref<8x6xf32> to memref<4x6xf32, strided<[6, 1]>>
@@ -151,7 +151,7 @@ func.func @body(%x: memref<4x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>, %
   return
 }
 
-// A gather of what the function is given begins where it stands, and goes on until it is used: beside it a gradient is reduced, which in turn
+// A gather of an argument starts where it is, and is in flight until its use: a gradient is reduced meanwhile, which in turn
 // does not wait for it.
 // CHECK-LABEL: func.func @prefetched
 func.func @prefetched(%shard: memref<4x8xf32>, %w: memref<8x8xf32>, %dw: memref<8x8xf32>, %part: memref<4x8xf32>, %sum: memref<4x8xf32>, %x: memref<8x8xf32>, %y: memref<8x8xf32>) {

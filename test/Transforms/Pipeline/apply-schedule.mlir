@@ -101,7 +101,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
 // CHECK-NEXT: ppcrt.buffer @kept saved : memref<2xf32> slots 3
 // CHECK-NEXT: ppcrt.buffer @between saved : memref<2xf32> slots 1
 // CHECK-NEXT: ppcrt.buffer @g message : memref<2xf32> slots 3
-// On the second W is held back: F0 B0 F1 B1 F2 B2 W0 F3 B3 W1 W2 W3.
+// On the second W is deferred: F0 B0 F1 B1 F2 B2 W0 F3 B3 W1 W2 W3.
 // CHECK-LABEL: ppcrt.device @device1
 // CHECK:      ppcrt.buffer @h message : memref<2xf32> slots 3
 // CHECK-NEXT: ppcrt.buffer @kept saved : memref<2xf32> slots 1

@@ -1,5 +1,5 @@
-// What a stage gathers only for another one is sent as a block and gathered there, once for all routines. The schedule places
-// weight gradients by themselves.
+// Tensors that a stage gathers only for another one are sent as blocks and gathered there, once for all routines. The schedule has
+// separate weight gradients.
 // RUN: ppc-opt %s --ppc-split-stages | FileCheck %s
 
 // CHECK: ppcrt.buffer @[[ARRIVED:message[0-9]+]] message : memref<1x4xf32>

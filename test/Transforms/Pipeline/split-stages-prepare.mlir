@@ -1,4 +1,4 @@
-// What comes before the micro-batches is a function of its own, with buffers that all of them read.
+// Ops before the micro-batches are a function of their own, with buffers that all of them read.
 // RUN: ppc-opt %s --ppc-split-stages | FileCheck %s
 
 // CHECK: ppcrt.buffer @[[NARROW:.*]] prepared : memref<4x4xbf16>

@@ -35,7 +35,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
   // CHECK-NEXT:    %[[SUM:.*]] = ppc.add %[[ACC]], %[[DW]]
   // CHECK-NEXT:    return %[[SUM]]
 
-  // The shared parameter's gradient and the norm are summed over the stages; the loss is that of the last one.
+  // The shared parameter's gradient and the norm are summed over the stages; the loss comes from the last one.
   // CHECK-LABEL: func.func @device0.update(
   // CHECK-SAME:    %[[DW:.*]]: tensor<4x4xf32>) -> (tensor<f32>, tensor<f32>, tensor<4x4xf32> {ppc.destination = 0 : i64})
   // CHECK-NEXT:    %[[ALL:.*]] = ppc.all_reduce %[[DW]] over ["pp"] <sum> {ppc.channel = 0 : i64}

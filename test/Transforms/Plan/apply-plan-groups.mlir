@@ -1,5 +1,5 @@
-// Sums of gradients over some ranks that share a copy of the state: a micro-batch's is scattered to these, and stays pending over the
-// others until the update. Parameters over some of them: what is rounded of the block that a rank updates is gathered to theirs once,
+// Gradient shards over a part of the shard group: a micro-batch's gradient is scattered to these ranks, and stays partial over the
+// others until the update. Parameters over a part of it: the bf16 copy of the block that a rank updates is gathered to its part once,
 // and to all for each use.
 // RUN: ppc-opt %s --ppc-make-plan="dp=8 zero=2 shard-group=4 gradient-group=2" --ppc-phase-train --ppc-apply-plan | FileCheck %s --check-prefixes=CHECK,SUMS
 // RUN: ppc-opt %s --ppc-make-plan="dp=8 zero=3 shard-group=4 gradient-group=2 parameter-group=2" --ppc-phase-train --ppc-apply-plan | FileCheck %s --check-prefixes=CHECK,BOTH
@@ -19,7 +19,7 @@
 // ONCE: %[[SUM:.*]] = ppc.matmul "bf,bh->fh" {{.*}}weight_gradient
 // ONCE-NEXT: ppc.yield %{{.*}}, %[[SUM]]
 
-// What is pending is known when sums are placed: the loss is of each rank's batch, so all of these are.
+// Partial sums are known when sums are placed: the loss is of each rank's batch, so all of these are partial.
 // MADE: ppc.reshard %{{.*}} to <[{tp, dp}, {}], partial = {copies: sum, outer: sum}> {{.*}}weight_gradient
 // MADE: ppc.reshard %{{.*}} to <[{dp, outer}, {}]> {{.*}}update
 func.func @loss(%x: tensor<16x32xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{tp, dp}, {}]>
-// The f32 values of this one are read too: it stays whole.
+// The f32 values of this one are read too: it stays unsharded.
 // CHECK-SAME: ppc.parameter = "u", ppc.sharding = #ppc.sharding<[{tp}, {}]>
 // CHECK: %[[W:.*]] = ppc.convert %{{.*}} {ppc.layer = 1 : i64, ppc.part = #ppc.part<forward>{{.*}}}
 // CHECK: %[[GATHERED:.*]] = ppc.reshard %[[W]] to <[{tp}, {}]> {ppc.layer = 1 : i64, ppc.part = #ppc.part<forward>{{.*}}} : tensor<8x8xbf16>

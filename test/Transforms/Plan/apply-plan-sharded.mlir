@@ -1,4 +1,4 @@
-// Under ZeRO-3 a rank keeps a block of each parameter, gathered once for each part of a layer that reads it; of what is read rounded, rounded.
+// Under ZeRO-3 a rank keeps a block of each parameter, gathered once for each part of a layer that reads it; in bf16 if it is read in bf16.
 // Gradients are scattered in each micro-batch.
 // RUN: ppc-opt %s --ppc-apply-plan | FileCheck %s
 

@@ -9,7 +9,7 @@
 // CHECK-SAME: ppc.parameter = "u", ppc.sharding = #ppc.sharding<[{}, {dp}]>
 // CHECK-SAME: ppc.of = "u", ppc.sharding = #ppc.sharding<[{}, {dp}]>, ppc.state = "m"
 // CHECK-SAME: ppc.scalar = "step", ppc.sharding = #ppc.sharding<[]>
-// State is cut over dp besides, where a dimension is left that dp does not cut yet; outermost where blocks are equal.
+// State is also sharded over dp, on a dimension that dp does not shard yet; outermost if blocks are equal.
 // UPDATE-LABEL: func.func @step
 // UPDATE-SAME: ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{tp}, {}]>
 // UPDATE-SAME: ppc.parameter = "u", ppc.sharding = #ppc.sharding<[{}, {dp}]>

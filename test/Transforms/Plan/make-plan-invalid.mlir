@@ -30,7 +30,7 @@
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.batch.yaml" 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: error: {{.*}}batch.yaml:4:16: key "micro_batches": global batch of 8 sequences cannot be split into 3 micro-batches for 2 data-parallel ranks: it must be a multiple of 6
 
-// What would mean nothing, or die later, is refused with its place.
+// Options without meaning, or that would fail later, are refused with their position.
 // RUN: printf 'grid: {dp: 2, pp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batch: [dp]}\n' > %t.pp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.pp.yaml" 2>&1 | FileCheck %s --check-prefix=STAGE-AXIS
 // STAGE-AXIS: error: {{.*}}pp.yaml:1:19: key "pp": the pipeline is not an axis: 'stages:' lists the first layer of each stage

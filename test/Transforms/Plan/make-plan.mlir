@@ -38,7 +38,7 @@
 // RUN: not ppc-opt %s --ppc-make-plan="tp=2 sp" 2>&1 | FileCheck %s --check-prefix=NAMELESS
 // RUN: not ppc-opt %s --ppc-make-plan="zero=4" 2>&1 | FileCheck %s --check-prefix=ZERO
 
-// Three kv heads of two query heads each: tp 3 cuts kv heads, tp 2 groups, tp 6 both, tp 5 neither and pads.
+// Three kv heads of two query heads each: tp 3 shards kv heads, tp 2 groups, tp 6 both, tp 5 neither and pads.
 
 // CHECK: ppc.plan = #ppc.plan<grid = <dp = 2, tp = 3>, stages = [0], schedule = "gpipe", micro_batches = 2, dimensions =
 // CHECK-SAME: batch = ["dp"], ffn = ["tp"], kv_heads = ["tp"], vocab = ["tp"]
@@ -49,7 +49,7 @@
 // GROUP: grid = <dp = 1, tp = 2>
 // GROUP-SAME: head_group = ["tp"]
 // PADDED: kv_heads = ["tp"]
-// What lies between tensor-parallel regions, and the optimizer's state.
+// The norm and dropout regions, and the optimizer's state.
 // STATE: ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp"], overlap = true>
 // SEQUENCE: activations = {sequence = ["tp0", "tp1"]}
 // ALONE-NOT: activations
@@ -73,7 +73,7 @@
 // EXPERTS-TP: error: ep 2 is not a multiple of tp 4: experts are sharded over all tensor-parallel ranks first
 // EXPERTS-DP: error: ep 8 needs experts on 4 data-parallel ranks (ep / tp): it must divide dp 2 or cp 1, or be cp times what divides dp
 // EXPERTS-NONE: error: ep is 2, but no argument has a dimension called "experts" in ppc.dims
-// Of the ranks of tp some cut hidden features; others the sequence besides.
+// Some ranks of tp shard hidden features; others also the sequence.
 // ROWS: grid = <dp = 1, rows = 2, tp0 = 3, tp1 = 2>
 // ROWS-SAME: ffn = ["tp0", "tp1"], head_group = ["tp1"], hidden = ["rows"], kv_heads = ["tp0"], vocab = ["tp0", "tp1"]}
 // DEPTH: grid = <dp = 1, depth = 2, tp0 = 3, tp1 = 1>

@@ -1,7 +1,7 @@
 // A prediction for each stage of a plan, on a machine that a file describes.
 // RUN: ppc-opt %s --ppc-make-plan="tp=2 pp=2 layers-per-stage=1,3" --ppc-price-plan="cluster=%inputs/Clusters/four-cores.yaml" | FileCheck %s
 // RUN: not ppc-opt %s --ppc-price-plan 2>&1 | FileCheck %s --check-prefix=NONE
-// Parameters that are cut on their own have no degree of parallelism.
+// Parameters with shardings of their own have no degree of parallelism.
 // RUN: ppc-opt %s --ppc-make-plan="dp=2" --mlir-print-op-generic=false | sed 's/parameters = {}/parameters = {k = #ppc.sharding<[{}, {}, {}, {dp}]>}/' > %t.mlir
 // RUN: ppc-opt %t.mlir --ppc-price-plan --remarks-filter=ppc-plan 2>&1 | FileCheck %s --check-prefix=OWN
 

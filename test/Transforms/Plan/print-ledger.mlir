@@ -1,11 +1,11 @@
-// A row for each kind of transfer, of the FLOPs of products and of attention, and of the bytes of buffers.
+// An entry for each kind of transfer, for the FLOPs of matmuls and of attention, and for the bytes of buffers.
 // RUN: ppc-opt %s --ppc-make-plan="dp=2 tp=2 micro-batch=2" --ppc-phase-train --ppc-phase-plan --ppc-phase-partition --ppc-print-ledger -o %t 2>&1 | FileCheck %s
 // RUN: not ppc-opt %s --ppc-print-ledger 2>&1 | FileCheck %s --check-prefix=EARLY
 
 // CHECK: part,device,phase,kind,members,element_bits,elements,emitted
-// Two micro-batches of 2 x 2 x 16, of which all ranks that share a batch add up what their columns of `up` give.
+// Two micro-batches of 2 x 2 x 16; the tensor-parallel ranks add up the results of their columns of `up`.
 // CHECK: transfer,0,update,all_reduce,2x2,32,256,1
-// A product of 2 x 16 with 16 x 16 in each of two micro-batches, and the gradient of `up`; the input needs none.
+// A matmul of 2 x 16 with 16 x 16 in each of two micro-batches, and the gradient of `up`; the input needs none.
 // CHECK: work,0,forward,products,,,,2048
 // CHECK: work,0,backward,products,,,,2048
 // CHECK: memory,0,,parameters,,,,1024

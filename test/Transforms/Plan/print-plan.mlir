@@ -1,4 +1,4 @@
-// What ppc-print-plan prints, ppc-make-plan reads.
+// ppc-make-plan reads the output of ppc-print-plan.
 // RUN: ppc-opt %s --ppc-print-plan -o %t.mlir 2> %t.yaml
 // RUN: FileCheck %s < %t.yaml
 // RUN: ppc-opt %s --ppc-make-plan=plan-file=%t.yaml | FileCheck %s --check-prefix=AGAIN

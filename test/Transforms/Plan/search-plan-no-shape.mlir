@@ -1,4 +1,4 @@
-// What is no transformer has every op cut by itself, around the pins.
+// A model that is not a transformer has op-level sharding, around the pins.
 // RUN: ppc-opt %s --ppc-search-plan="ranks=4 tp=2" | FileCheck %s
 // RUN: ppc-opt %s --ppc-search-plan="ranks=4" --ppc-price-plan --remarks-filter=ppc-plan 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=3 tp=2" 2>&1 | FileCheck %s --check-prefix=DIVIDE

@@ -1,7 +1,7 @@
 // RUN: ppc-opt %s --ppc-lower-precision --ppc-phase-train | FileCheck %s
 
-// Weights are rounded once, before the micro-batches. The gradient of a weight comes from its product in f32, as sums of
-// activations' gradients do; what arrives at a product is rounded once for both of its gradients.
+// Weights are rounded once, before the micro-batches. The gradient of a weight comes from its matmul in f32, as sums of
+// activations' gradients do; an incoming gradient is rounded once for both gradients of a matmul.
 // CHECK-LABEL: func.func @step
 // CHECK-DAG:     %[[UB:.*]] = ppc.convert {{.*}} : tensor<32x16xf32> to tensor<32x16xbf16>
 // CHECK-DAG:     %[[DB:.*]] = ppc.convert {{.*}} : tensor<16x32xf32> to tensor<16x32xbf16>

@@ -5,7 +5,7 @@
 
 // SAME-NOT: bf16
 
-// Products read bf16 and give f32. What lies between two products is computed on rounded values; the residual stream, the
+// Matmuls read bf16 and give f32. Ops between two matmuls are computed on rounded values; the residual stream, the
 // norm and the sums are not.
 // CHECK:       module attributes {{.*}}ppc.precision = "bf16"
 // CHECK-LABEL: func.func @feed_forward
@@ -35,7 +35,7 @@ func.func @feed_forward(%x: tensor<8x16xf32> {ppc.input = "x", ppc.dims = ["batc
 
 // -----
 
-// Attention gives bf16 and its sums in f32. A user in f32 reads a widened copy of what it gives.
+// Attention gives bf16 and its sums in f32. A user in f32 reads a widened copy of the result.
 // CHECK-LABEL: func.func @attention
 // CHECK:         %[[Q:.*]] = ppc.convert
 // CHECK:         %[[K:.*]] = ppc.convert
@@ -51,8 +51,8 @@ func.func @attention(%q: tensor<2x8x2x3x4xf32> {ppc.parameter = "q"}, %k: tensor
 
 // -----
 
-// What is partial in f32 stays so: a value that products and sums read is rounded for the product alone, and each layer has
-// its own copy. f64 is nobody's business.
+// Partial sums stay in f32: a value that matmuls and sums read is rounded for the matmul alone, and each layer has
+// its own copy. f64 is left alone.
 // CHECK-LABEL: func.func @two_users
 // CHECK:         %[[M:.*]] = ppc.matmul "bh,fh->bf"
 // CHECK:         %[[G:.*]] = ppc.gelu %[[M]] {{.*}} : tensor<8x16xf32>

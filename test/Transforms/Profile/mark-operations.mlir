@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-mark-operations | FileCheck %s
 
-// The names are those of the locations, with the action of the function; an exponential and an addition per element.
+// The names come from the locations, with the action of the function; an exponential and an addition per element.
 // CHECK: module attributes {ppc.operations = [
 // CHECK-SAME: {bytes = 48 : i64, flops = 8 : i64, name = "forward: exp + add"}
 // CHECK-SAME: {bytes = 128 : i64, flops = 64 : i64, name = "forward: matmul sd,df->sf (2 x 4 x 4)"}

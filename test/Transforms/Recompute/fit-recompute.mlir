@@ -1,4 +1,4 @@
-// What saves as much for the least time, of all choices; the plan says which.
+// The recomputation that saves as much for the least time, of all choices; recorded in the plan.
 // RUN: ppc-opt %s --ppc-fit-recompute=save=32 --remarks-filter=ppc-recompute 2>&1 | FileCheck %s --check-prefixes=CHECK,ONE
 // RUN: ppc-opt %s --ppc-fit-recompute=save=96 | FileCheck %s --check-prefixes=CHECK,ALL
 // RUN: ppc-opt %s --ppc-fit-recompute=save=1000 --remarks-filter=ppc-recompute 2>&1 | FileCheck %s --check-prefix=MISSED

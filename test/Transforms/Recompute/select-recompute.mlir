@@ -1,4 +1,4 @@
-// What the plan says of each layer; what leaves a layer stays.
+// Recomputation by the plan's entry for each layer; values that leave a layer stay.
 // RUN: ppc-opt %s --split-input-file --ppc-select-recompute | FileCheck %s
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {},
@@ -35,8 +35,8 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 
 // -----
 
-// Parts of a product that backward reads element by element are read where the product wrote them; a part that backward does not
-// need is no reason to keep the other one with it.
+// Parts of a matmul's result that backward reads element by element are read from that result; a part that backward does not
+// need does not keep the other one.
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   // CHECK-LABEL: func.func @parts
   func.func @parts(%x: tensor<4x4xf32> {ppc.input = "x"}, %w: tensor<2x4x4xf32> {ppc.parameter = "w"}) -> (tensor<f32> {ppc.result = "loss"}) {

@@ -1,4 +1,4 @@
-// The cut of a sequence becomes one of heads around attention, and nowhere else: an all-to-all of each operand, and of the result.
+// The sharding of a sequence becomes one of heads around attention, and nowhere else: an all-to-all of each operand, and of the result.
 // RUN: ppc-opt %s --ppc-propagate-shardings | FileCheck %s
 // RUN: ppc-opt %s --ppc-propagate-shardings --ppc-insert-reshards --ppc-partition-to-spmd | FileCheck %s --check-prefix=SPMD
 // RUN: sed 's/<kv_heads>/<head_group>/' %s > %t.mlir
@@ -11,7 +11,7 @@ module attributes {ppc.plan = #plan} {
   func.func @attention(%q: tensor<4x8x2x6x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {tp}, {}]>},
                        %k: tensor<4x8x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>}) -> tensor<4x8x2x6x4xf32> {
     // CHECK: ppc.attention {{.*}}ppc.factors = {g = ["tp"], k = ["cp"]}, ppc.shardings = [#ppc.sharding<[{}, {}, {cp}, {tp}, {}]>, #ppc.sharding<[{}, {}, {cp}, {tp}]>]
-    // Heads of groups of six, which tp cuts by three: keys and values are not cut.
+    // Heads of groups of six, which tp shards by three: keys and values are not sharded.
     // GROUP: ppc.attention {{.*}}ppc.factors = {g = ["tp", "cp"]}, ppc.shardings = [#ppc.sharding<[{}, {}, {}, {tp, cp}, {}]>
     // SPMD-DAG: %[[Q:.*]] = ppc.all_to_all %{{.*}} split 2 concat 1 over ["cp"] {{.*}}: tensor<4x4x2x2x4xf32> to tensor<4x8x1x2x4xf32>
     // SPMD-DAG: %[[K:.*]] = ppc.all_to_all %{{.*}} split 2 concat 1 over ["cp"] {{.*}}: tensor<4x4x2x4xf32> to tensor<4x8x1x4xf32>

@@ -21,7 +21,7 @@ module attributes {ppc.plan = #plan} {
     return %e, %s : tensor<8x64xf32>, tensor<8x64xf32>
   }
 
-  // Pending sums flow through linear ops, and both summands through one reduction.
+  // Partial sums flow through linear ops, and both summands through one reduction.
   // CHECK-LABEL: func.func @flows
   func.func @flows(%a: tensor<8x32xf32> {ppc.sharding = #ppc.sharding<[{dp}, {tp}]>},
                    %w: tensor<64x32xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>},
@@ -41,7 +41,7 @@ module attributes {ppc.plan = #plan} {
     return %r : tensor<8xf32>
   }
 
-  // Not through products, not next to a whole summand, not into something larger.
+  // Not through matmuls, not next to a complete summand, not into something larger.
   // CHECK-LABEL: func.func @stops
   func.func @stops(%a: tensor<8x32xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>}, %x: tensor<8xf32>)
       -> (tensor<8xf32>, tensor<8xf32>, tensor<8x4xf32>) {
@@ -57,7 +57,7 @@ module attributes {ppc.plan = #plan} {
     return %m, %s, %b : tensor<8xf32>, tensor<8xf32>, tensor<8x4xf32>
   }
 
-  // The norm of all gradients: one reduction per set of pending axes.
+  // The norm of all gradients: one reduction per set of partial axes.
   // CHECK-LABEL: func.func @norm
   func.func @norm(%a: tensor<8xf32> {ppc.sharding = #ppc.sharding<[{tp}]>}, %b: tensor<8xf32>,
                   %c: tensor<8xf32> {ppc.sharding = #ppc.sharding<[{tp}]>}, %d: tensor<8xf32>) -> tensor<f32> {
@@ -77,7 +77,7 @@ module attributes {ppc.plan = #plan} {
     return %n : tensor<f32>
   }
 
-  // Gradients are reduced once per step, after the last micro-batch; what is no sum, in each.
+  // Gradients are reduced once per step, after the last micro-batch; values that are not sums, in each.
   // CHECK-LABEL: func.func @micro_batches
   func.func @micro_batches(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{dp}, {tp}]>}) -> (tensor<16xf32>, tensor<4xf32>) {
     // CHECK: ppc.accumulate
@@ -107,7 +107,7 @@ module attributes {ppc.plan = #plan} {
     return %a, %b : tensor<8xf32>, tensor<8xf32>
   }
 
-  // Through a product, where the result is added to what is pending anyway.
+  // Through a matmul, if the result is added to a partial sum anyway.
   // CHECK-LABEL: func.func @meets
   func.func @meets(%a: tensor<8x32xf32> {ppc.sharding = #ppc.sharding<[{dp}, {tp}]>},
                    %w: tensor<64x32xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>},
@@ -128,7 +128,7 @@ module attributes {ppc.plan = #plan} {
     return %s, %f : tensor<8x64xf32>, tensor<8x64xf32>
   }
 
-  // What the forward pass gathers is not kept for the weight gradients: they gather it again.
+  // Tensors that the forward pass gathers are not kept for the weight gradients: they gather them again.
   // CHECK-LABEL: func.func @again
   func.func @again(%x: tensor<2x8x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}]>},
                    %up: tensor<6x4xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>}) -> (tensor<2x8x6xf32>, tensor<6x4xf32>) {

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-propagate-shardings --split-input-file | FileCheck %s
 
-// Column- then row-parallel: the arguments decide, the contraction over the cut factor leaves a pending sum.
+// Column- then row-parallel: the arguments decide, the contraction over the sharded factor leaves a partial sum.
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   // CHECK-LABEL: func.func @mlp
@@ -20,7 +20,7 @@ module attributes {ppc.plan = #plan} {
 
 // -----
 
-// Backwards: a constant is cut as its use is. A factor that needs replication is not cut, and an axis that an argument gives
+// Backwards: a constant is sharded as its use is. A factor that needs replication is not sharded, and an axis that an argument gives
 // to one factor is not given to another.
 #plan = #ppc.plan<grid = <a = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
@@ -73,7 +73,7 @@ module attributes {ppc.plan = #plan} {
 
 // -----
 
-// Activations that no axis of tp cuts otherwise are cut along the sequence; the inputs stay, and so does what has no features.
+// Activations that no axis of tp shards otherwise are sharded along the sequence; the inputs stay, and so do values without features.
 #plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1,
                   dimensions = {}, parameters = {}, activations = {sequence = ["tp"]}>
 module attributes {ppc.plan = #plan} {
@@ -96,7 +96,7 @@ module attributes {ppc.plan = #plan} {
 
 // -----
 
-// A gradient lies like the state that is updated with it. Micro-batches do not see that: there it is pending over the rows' axis.
+// A gradient has the sharding of the state that is updated with it. Micro-batches do not see that: there it is partial over the rows' axis.
 #plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   // CHECK-LABEL: func.func @state

@@ -1,4 +1,4 @@
-// Of gathered parameters those go round whose only use is a product; what else is gathered, and what was computed, does not. Without
+// Gathered parameters rotate if a matmul is their only use; other gathered values, and computed ones, do not. Without
 // `rotate` in the plan none does.
 // RUN: ppc-opt %s --ppc-rotate-shards | FileCheck %s
 // RUN: sed 's/, rotate = true//' %s | ppc-opt --ppc-rotate-shards | FileCheck %s --check-prefix=GATHER

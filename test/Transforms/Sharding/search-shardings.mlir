@@ -25,13 +25,13 @@
 // REMARK: shardings | Category:ppc-plan | Layers=4, {{.*}}Templates=3
 // REMARK: strategy | Category:ppc-plan | Backward="{{[0-9.]+ .?s}}", Forward="{{[0-9.]+ .?s}}", {{.*}}Op="matmul bsh,fh->bsf", RunnerUp="{{.*}}", Slower="{{.*}}", Strategy="{f: tp}"
 
-// The embedding belongs to the first attention, for its rows may be a pending sum; both feed-forward blocks are one template.
+// The embedding belongs to the first attention, for its rows may be a partial sum; both feed-forward blocks are one template.
 // STRUCTURE: shardings | Category:ppc-plan | Layers=7, {{.*}}Templates=6
 // STRUCTURE: grid = <dp = 2, tp = 4>
 // STRUCTURE-SAME: dimensions = {batch = ["dp"
 // STRUCTURE: ppc.embedding {{.*}}ppc.factors = {{{.*}}d0 = ["dp"]
 
-// The wide tower is cut by columns and rows, the narrow one by tokens: its weights are small beside what they are applied to.
+// The wide branch is column- and row-parallel, the narrow one sharded by tokens: its weights are small compared with its activations.
 // TOWERS: ppc.plan
 // TOWERS-SAME: u1 = #ppc.sharding<[{tp}, {}]>, u2 = #ppc.sharding<[{}, {}]>, w1 = #ppc.sharding<[{}, {tp}]>, w2 = #ppc.sharding<[{}, {}]>
 // TOWERS: ppc.matmul "th,wh->tw" {{.*}}ppc.factors = {w = ["tp"]}

@@ -56,7 +56,7 @@ func.func @twice(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %s : tensor<4xf32>
 }
 
-// What is scattered is added first, unless it lies in other blocks or somebody else reads it.
+// Scattered values are added first, unless they have other blocks or another use.
 // CHECK-LABEL: func.func @scattered
 // CHECK-SAME: (%[[A:.*]]: tensor<4x4xf32>, %[[B:.*]]: tensor<4x4xf32>)
 func.func @scattered(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>) {

@@ -1,4 +1,4 @@
-// Shardings that no cut of an op gives are refused where they stand.
+// Shardings that no sharding of an op gives are refused where they stand.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-propagate-shardings
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {

@@ -1,4 +1,4 @@
-// Shardings that ops state are what they get, through every pass, and the numbers are those of one device.
+// Shardings that ops state are what they get, through every pass, and the numbers equal one device's.
 // RUN: ppc-opt %s --ppc-propagate-shardings --ppc-insert-reshards | FileCheck %s
 // RUN: ppc-opt %s --test-ppc-spmd-equivalence 2>&1 | FileCheck %s --check-prefix=EQUAL
 // EQUAL: remark: 1 layouts compute what one device does
@@ -6,16 +6,16 @@
 module attributes {ppc.plan = #plan} {
   // CHECK-LABEL: func.func @stated
   func.func @stated(%x: tensor<6x8xf32> {ppc.dims = ["rows", "columns"]}, %w: tensor<8x5xf32> {ppc.dims = ["columns", "out"]}) -> tensor<6x5xf32> {
-    // A cut that no argument asks for, unevenly.
+    // A sharding that no argument asks for, unevenly.
     // CHECK: ppc.matmul "mk,kn->mn" {{.*}}ppc.factors = {n = ["tp"]}, ppc.shardings = [#ppc.sharding<[{}, {tp}]>]
     %y = ppc.matmul "mk,kn->mn" %x, %w {ppc.shardings = [#ppc.sharding<[{}, {tp}]>]} : (tensor<6x8xf32>, tensor<8x5xf32>) -> tensor<6x5xf32>
     // A sum in parts.
     // CHECK: ppc.matmul "mk,kn->mn" {{.*}}ppc.factors = {k = ["tp"], m = ["dp"]}, ppc.shardings = [#ppc.sharding<[{dp}, {}], partial = {tp: sum}>]
     %z = ppc.matmul "mk,kn->mn" %x, %w {ppc.shardings = [#ppc.sharding<[{dp}, {}], partial = {tp: sum}>]} : (tensor<6x8xf32>, tensor<8x5xf32>) -> tensor<6x5xf32>
-    // Whole, though its operands are cut.
+    // Unsharded, though its operands are sharded.
     // CHECK: ppc.exp {{.*}}ppc.shardings = [#ppc.sharding<[{}, {}]>]
     %e = ppc.exp %y {ppc.shardings = [#ppc.sharding<[{}, {}]>]} : tensor<6x5xf32>
-    // Over two axes, and otherwise than what it takes.
+    // Over two axes, and otherwise than its operands.
     // CHECK: ppc.add {{.*}}ppc.factors = {d0 = ["tp", "dp"]}, ppc.shardings = [#ppc.sharding<[{tp, dp}, {}]>]
     %s = ppc.add %z, %e {ppc.shardings = [#ppc.sharding<[{tp, dp}, {}]>]} : tensor<6x5xf32>
     // CHECK: ppc.silu {{.*}}ppc.factors = {d0 = ["tp", "dp"]}

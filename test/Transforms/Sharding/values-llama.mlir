@@ -1,4 +1,4 @@
-// A training step of a LLaMA with tied embeddings and grouped heads: as pinned, uneven and two-axis cuts of the heads among
+// A training step of a LLaMA with tied embeddings and grouped heads: as pinned, uneven and two-axis shardings of the heads among
 // them, and in random layouts, against one device.
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence{layouts=20 seed=1})' --verify-diagnostics -o /dev/null
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=2},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s

@@ -1,4 +1,4 @@
-// A training step of a small MLP with a loss over cut classes, in random layouts and as a plan says, against one device.
+// A training step of a small MLP with a loss over sharded classes, in random layouts and as a plan says, against one device.
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence{layouts=60 seed=7})' --verify-diagnostics -o /dev/null
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=3 micro-batch=2},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 

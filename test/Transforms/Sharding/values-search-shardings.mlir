@@ -1,6 +1,6 @@
-// Layouts that the search finds compute what one device computes: on a machine where small tensors are worth cutting, over
+// Layouts that the search finds compute what one device computes: on a machine where small tensors are worth sharding, over
 // one axis and two, with data-parallel ranks, uneven, and with as little memory as there can be. First a LLaMA with grouped
-// heads, then two towers of different width without norms, which no one cuts by habit.
+// heads, then two branches of different width without norms, which no user shards by habit.
 // RUN: ppc-opt %S/values-llama.mlir --pass-pipeline='builtin.module(ppc-search-shardings{cluster=%S/Inputs/eager.yaml tensor-parallel=2},ppc-phase-train,test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 // RUN: ppc-opt %S/values-llama.mlir --pass-pipeline='builtin.module(ppc-search-shardings{cluster=%S/Inputs/eager.yaml tensor-parallel=2,3 memory-limit=14000},ppc-phase-train,test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 // RUN: ppc-opt %S/values-llama.mlir --pass-pipeline='builtin.module(ppc-search-shardings{cluster=%S/Inputs/eager.yaml dp=2 tensor-parallel=2,2},ppc-phase-train,test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s

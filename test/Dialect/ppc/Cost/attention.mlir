@@ -1,7 +1,7 @@
 // Work of each op.
 // RUN: ppc-opt %s --test-ppc-cost --verify-diagnostics -o /dev/null
 
-// 64 pairs of query and key in each of 12 heads, 2 products of 2 * 4 flops and 5 more per pair; backward 5 products, and
+// 64 pairs of query and key in each of 12 heads, 2 matmuls of 2 * 4 flops and 5 more per pair; backward 5 matmuls, and
 // 2 flops per element of the output.
 func.func @full(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: tensor<2x8x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
   // expected-remark @below {{matrix: 16128 flops, 2560 bytes read, 1920 written}}

@@ -15,7 +15,7 @@ func.func @heads(%x: tensor<2x8x16xbf16>, %w: tensor<2x3x4x16xbf16>) {
   return
 }
 
-// Two summed dimensions and a letter of rhs alone; no summed dimension at all.
+// Two summed dimensions and an index of rhs alone; no summed dimension at all.
 func.func @forms(%a: tensor<2x3x4xf64>, %b: tensor<4x3x5xf64>, %c: tensor<5x2x3xf64>) {
   // expected-remark @below {{matrix: 240 flops, 672 bytes read, 80 written}}
   %0 = ppc.matmul "bst,tsn->bn" %a, %b : (tensor<2x3x4xf64>, tensor<4x3x5xf64>) -> tensor<2x5xf64>

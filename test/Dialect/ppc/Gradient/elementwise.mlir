@@ -22,7 +22,7 @@ func.func @binary(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<2x3xf32>,
   return %0, %1, %2, %3, %4 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// One value at both places: each place has a gradient of its own.
+// One value as both operands: each use has a gradient of its own.
 func.func @square(%a: tensor<3xf32>) -> tensor<3xf32> {
   // expected-remark @+2 {{gradient of operand 0 agrees, reads operands [1]}}
   // expected-remark @+1 {{gradient of operand 1 agrees, reads operands [0]}}

@@ -11,7 +11,7 @@ func.func @top_k(%scores: tensor<2x3x6xf32>, %bias: tensor<6xf32>) -> (tensor<2x
   return %0#0, %1#0 : tensor<2x3x2xf32>, tensor<2x3x2xf32>
 }
 
-// Room for all tokens, and for some.
+// Slots for all tokens, and for some.
 func.func @slots(%x: tensor<2x4x3xf32>, %ids: tensor<2x4x2xi32>, %w: tensor<2x4x2xf32>, %slots: tensor<2x3x2x3xf32>) -> (tensor<2x3x8x3xf32>, tensor<2x3x2x3xf32>, tensor<2x4x3xf32>, tensor<2x4x3xf32>) {
   // expected-remark @+2 {{gradient of operand 0 agrees, reads operands [1]}}
   // expected-remark @+1 {{operand 1 has no gradient}}

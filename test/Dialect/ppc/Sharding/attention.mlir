@@ -1,4 +1,4 @@
-// Each rule, and that the op cut along it in every way computes the same as the whole.
+// Each sharding rule: the op, sharded by it in every way, computes the same as the unsharded op.
 // RUN: ppc-opt %s --test-ppc-sharding-rules --verify-diagnostics -o /dev/null
 // RUN: ppc-opt %s --test-ppc-sharding-rules=seed=2 --verify-diagnostics -o /dev/null
 
@@ -21,7 +21,7 @@ func.func @full(%q: tensor<3x2x2x2x2xf32>, %k: tensor<3x4x2x2xf32>, %v: tensor<3
   return
 }
 
-// Values wider than keys, a window, slopes cut with their heads.
+// Values wider than keys, a window, slopes sharded with their heads.
 func.func @window(%q: tensor<2x3x3x2x2xf32>, %k: tensor<2x4x3x2xf32>, %v: tensor<2x4x3x3xf32>, %out: tensor<2x3x3x2x3xf32>, %lse: tensor<2x3x3x2xf32>, %slopes: tensor<3x2xf32>) {
   // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [k, g]) -> ([b, s, k, g, v], [b, s, k, g]) {s: replicated, d: replicated, t: replicated, v: replicated}, 15 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 2 slopes %slopes as tensor<3x2xf32> : tensor<2x3x3x2x2xf32>, tensor<2x4x3x2xf32>, tensor<2x4x3x3xf32> -> tensor<2x3x3x2x3xf32>, tensor<2x3x3x2xf32>
@@ -30,7 +30,7 @@ func.func @window(%q: tensor<2x3x3x2x2xf32>, %k: tensor<2x4x3x2xf32>, %v: tensor
   return
 }
 
-// Where keys and values are gathered, queries are cut too: each block gives its rows, and its part of the gradients of all keys.
+// If keys and values are gathered, queries are sharded too: each block gives its rows, and its part of the gradients of all keys.
 func.func @gather(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor<2x5x2x2xf32>, %lse: tensor<2x5x2x2xf32>) {
   // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <gather> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
@@ -42,7 +42,7 @@ func.func @gather(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor
   return
 }
 
-// Before the exchange, and behind it: as if they were gathered.
+// Before and after the exchange: as if they were gathered.
 func.func @exchange(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor<2x5x2x2xf32>) {
   // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <kv_heads> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
@@ -51,7 +51,7 @@ func.func @exchange(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tens
   return
 }
 
-// The same with more keys than queries, a window and slopes.
+// More keys than queries, a window and slopes.
 func.func @gather_window(%q: tensor<2x4x2x2x2xf32>, %k: tensor<2x6x2x2xf32>, %v: tensor<2x6x2x3xf32>, %out: tensor<2x4x2x2x3xf32>, %lse: tensor<2x4x2x2xf32>, %slopes: tensor<2x2xf32>) {
   // expected-remark @below {{{s: positional, d: replicated, t: replicated, v: replicated}, 24 cuts}}
   %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 2 slopes %slopes as tensor<2x2xf32> strategy <gather> : tensor<2x4x2x2x2xf32>, tensor<2x6x2x2xf32>, tensor<2x6x2x3xf32> -> tensor<2x4x2x2x3xf32>, tensor<2x4x2x2xf32>

@@ -1,4 +1,4 @@
-// Each rule, and that the op cut along it in every way computes the same as the whole.
+// Each sharding rule: the op, sharded by it in every way, computes the same as the unsharded op.
 // RUN: ppc-opt %s --test-ppc-sharding-rules --verify-diagnostics -o /dev/null
 // RUN: ppc-opt %s --test-ppc-sharding-rules=seed=2 --verify-diagnostics -o /dev/null
 

@@ -1,4 +1,4 @@
-// Each rule, and that the op cut along it in every way computes the same as the whole.
+// Each sharding rule: the op, sharded by it in every way, computes the same as the unsharded op.
 // RUN: ppc-opt %s --test-ppc-sharding-rules --verify-diagnostics -o /dev/null
 // RUN: ppc-opt %s --test-ppc-sharding-rules=seed=2 --verify-diagnostics -o /dev/null
 
@@ -12,7 +12,7 @@ func.func @top_k(%scores: tensor<2x5x6xf32>, %bias: tensor<6xf32>, %ids: tensor<
   return
 }
 
-// Experts that are cut, with and without padding, some with too few slots.
+// Sharded experts, with and without padding, some with too few slots.
 func.func @slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x2xf32>, %slots: tensor<3x5x3x2xf32>) {
   // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, c, h]) {s: replicated, k: replicated, e: positional, c: replicated}, 15 cuts}}
   %0 = ppc.dispatch %x, %ids : (tensor<3x5x2xf32>, tensor<3x5x2xi32>) -> tensor<3x5x3x2xf32>
@@ -27,7 +27,7 @@ func.func @slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x
   return
 }
 
-// As many slots as tokens: both are cut together.
+// As many slots as tokens: both are sharded together.
 func.func @own_slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x2xf32>, %slots: tensor<3x4x5x2xf32>) {
   // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, s, h]) {k: replicated, e: positional}, 24 cuts}}
   %0 = ppc.dispatch %x, %ids : (tensor<3x5x2xf32>, tensor<3x5x2xi32>) -> tensor<3x4x5x2xf32>
