@@ -26,8 +26,8 @@ bool decodeExchange(Instruction &instruction);      // Exchange.cpp: shfl, vote,
 bool decodeMatrix(Instruction &instruction);        // Matrix.cpp: ldmatrix, stmatrix, mma
 bool decodeBulkCopy(Instruction &instruction);      // BulkCopy.cpp: cp.async.bulk
 bool decodeMemoryBarrier(Instruction &instruction); // MemoryBarrier.cpp: mbarrier
-bool decodeWarpgroup(Instruction &instruction);     // WarpgroupProduct.cpp: wgmma, setmaxnreg
-bool decodeTensorMemory(Instruction &instruction);  // TensorMemoryProduct.cpp: tcgen05
+bool decodeWarpgroup(Instruction &instruction);     // WarpgroupMma.cpp: wgmma, setmaxnreg
+bool decodeTensorMemory(Instruction &instruction);  // TensorMemoryMma.cpp: tcgen05
 bool decodeControl(Instruction &instruction);       // Control.cpp: branches, barriers, fences, what does nothing
 
 // The types among the modifiers, in order.

@@ -46,7 +46,7 @@ public:
   };
   std::array<std::deque<std::vector<Copy>>, lanes> copies;
 
-  // MMAs of its warpgroup in flight (WarpgroupProduct.cpp), in groups; the last group is open.
+  // MMAs of its warpgroup in flight (WarpgroupMma.cpp), in groups; the last group is open.
   struct Product {
     const Instruction *instruction;
     uint64_t a, b; // descriptors; a where A is in shared memory

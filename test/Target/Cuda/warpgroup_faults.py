@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Injects one fault at a time into the PTX of attention by warpgroups, and checks that the PTX emulator detects it (attention_mistakes.py).
+"""Injects one fault at a time into the PTX of attention by warpgroups, and checks that the PTX emulator detects it (attention_faults.py).
 
-usage: warpgroup_mistakes.py --opt PPC_OPT --runner PPC_PTX
+usage: warpgroup_faults.py --opt PPC_OPT --runner PPC_PTX
 """
-import attention_mistakes
+import attention_faults
 
 # Name of the fault, pattern, replacement.
 AT_ONCE = [
@@ -12,7 +12,7 @@ AT_ONCE = [
     ("no turn is waited for", r"bar\.sync %[^;]*;", ""),
     ("values are taken for keys", r"(m64n64k16[^;]*), 1, 1, 1, 1;", r"\1, 1, 1, 1, 0;"),
 ]
-MISTAKES = [
+FAULTS = [
     ("an MMA is not waited for", r"wgmma\.wait_group\.sync\.aligned 0;", "wgmma.wait_group.sync.aligned 1;"),
     ("no MMA is waited for", r"wgmma\.wait_group\.sync\.aligned 1;", "wgmma.wait_group.sync.aligned 2;"),
     ("an MMA is not committed", r"wgmma\.commit_group\.sync\.aligned;", ""),
@@ -26,5 +26,5 @@ MISTAKES = [
 ]
 
 # Five tiles of keys in two stages, of which two are looked at key by key.
-attention_mistakes.main(__doc__, "warpgroups", AT_ONCE, MISTAKES, chip="sm_90a", queries=64, keys=520, dim=64, scale=0.125, threads=384,
+attention_faults.main(__doc__, "warpgroups", AT_ONCE, FAULTS, chip="sm_90a", queries=64, keys=520, dim=64, scale=0.125, threads=384,
                         shared=4 * 128 * 64 * 2 + 8 * 8, maps=(1, 2))

@@ -1,4 +1,4 @@
-"""Shared by warpgroup_mistakes.py and tensor_memory_mistakes.py: injects one fault at a time into the PTX of a small causal attention, which agrees with the
+"""Shared by warpgroup_faults.py and tensor_memory_faults.py: injects one fault at a time into the PTX of a small causal attention, which agrees with the
 interpreter, and checks that the PTX emulator detects it.
 
 A fault is injected at every possible position, one after the other, or at all of them if a single one may do no harm: the next fence serves, too,
@@ -70,8 +70,8 @@ class Kernel:
         return b"".join(open(path, "rb").read() for path in self.outputs)
 
 
-def main(description, what_of, at_once, mistakes, **kernel_arguments):
-    """`at_once`, `mistakes`: name of the fault, pattern, replacement."""
+def main(description, what_of, at_once, faults, **kernel_arguments):
+    """`at_once`, `faults`: name of the fault, pattern, replacement."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--opt", required=True)
     parser.add_argument("--runner", required=True)
@@ -82,7 +82,7 @@ def main(description, what_of, at_once, mistakes, **kernel_arguments):
         if isinstance(right, str) or kernel.run(kernel.text, 2) != right:
             sys.exit(f"the kernel itself fails: {right}")
         tried = missed = 0
-        for what, pattern, replacement in at_once + mistakes:
+        for what, pattern, replacement in at_once + faults:
             changed = list(places(kernel.text, pattern, replacement))
             if not changed:
                 sys.exit(f"{what}: the pattern does not occur")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Injects one fault at a time into the PTX of attention by tensor memory, and checks that the PTX emulator detects it (attention_mistakes.py).
+"""Injects one fault at a time into the PTX of attention by tensor memory, and checks that the PTX emulator detects it (attention_faults.py).
 
-usage: tensor_memory_mistakes.py --opt PPC_OPT --runner PPC_PTX
+usage: tensor_memory_faults.py --opt PPC_OPT --runner PPC_PTX
 """
-import attention_mistakes
+import attention_faults
 
 RIGHT_OVER_ROWS = 1 << 16  # bit of an instruction descriptor
 SCORES = 1 << 4 | 1 << 7 | 1 << 10 | 16 << 17 | 8 << 24
@@ -20,7 +20,7 @@ AT_ONCE = [
     ("scores have fewer rows", rf"\b{SCORES}\b", str(SCORES - (4 << 24))),
     ("MMAs do not add", r"setp\.eq\.b32 always", "setp.ne.b32 always"),
 ]
-MISTAKES = [
+FAULTS = [
     ("a load is not waited for", r"tcgen05\.wait::ld\.sync\.aligned;", ""),
     ("a store is not waited for", r"tcgen05\.wait::st\.sync\.aligned;", ""),
     ("an MMA is not committed", r"tcgen05\.commit[^;]*;", ""),
@@ -37,5 +37,5 @@ MISTAKES = [
 
 # Two tiles of queries; five tiles of keys in two stages, of which up to three are looked at key by key. Scores are so far apart that sums of results are
 # scaled.
-attention_mistakes.main(__doc__, "tensor memory", AT_ONCE, MISTAKES, chip="sm_100a", queries=192, keys=520, dim=64, scale=4.0, threads=512,
+attention_faults.main(__doc__, "tensor memory", AT_ONCE, FAULTS, chip="sm_100a", queries=192, keys=520, dim=64, scale=4.0, threads=512,
                         shared=6 * 128 * 64 * 2 + 2 * 256 * 4 + 16 + 20 * 8, maps=(0, 1, 2))
