@@ -8,14 +8,15 @@
 
 namespace mlir::ppc {
 
-/// Of a module that holds one function, the loss as it was imported, before its precision is lowered:
-///   "fingerprint": 32 hexadecimal digits of a hash of what the function returns, as a tree of operations down to its
-///     arguments (inputs, parameters and constants). Names of values, the order of operations, dead code and everything
-///     that passes note (`ppc.layer`, locations, initial values) do not enter, so two programs with the same
+/// Identity of the computation of a module with one function, the loss as it was imported, before its precision is
+/// lowered:
+///   "fingerprint": 32 hexadecimal digits of a hash of the function's result, as a tree of operations down to its
+///     arguments (inputs, parameters and constants). Names of values, the order of operations, dead code and the
+///     annotations of passes (`ppc.layer`, locations, initial values) do not enter, so two programs with the same
 ///     fingerprint compute the same loss from the same parameters.
-///   "operations": for people, to say what differs: NAME, how many operations of a kind there are, and NAME.ATTRIBUTE,
-///     its values with how often each occurs where there are several; `none` for an optional one that is not there.
-/// Empty when the module holds anything else.
+///   "operations": human-readable, to report differences: NAME, the number of operations of a kind, and NAME.ATTRIBUTE,
+///     its values with their numbers if there are several; `none` for an absent optional one.
+/// Empty for any other module.
 llvm::json::Object modelMathematics(ModuleOp module);
 
 /// Attributes of the update operations of a step that `ppc-append-optimizer` has completed: NAME.ATTRIBUTE, as above.

@@ -1,6 +1,6 @@
-// Training that starts from a model that is there: which weights change, how frozen ones are stored, what is packed
-// into a sequence, and which other models take part in a step. It becomes switches of the stack and one change of the
-// model, so that every formula and bound of the search sees the same problem.
+// Fine-tuning, which starts from an existing model: the weights that change, the storage of frozen ones, sequence
+// packing, and other models that take part in a step. It becomes switches of the stack and one change of the model, so
+// that every formula and bound of the search sees the same problem.
 #ifndef PPC_PLANNING_FINETUNING_H
 #define PPC_PLANNING_FINETUNING_H
 
@@ -10,36 +10,36 @@
 
 namespace mlir::ppc {
 
-/// What a step optimizes: the next token; preferences between two sequences, against a frozen reference (DPO, arXiv
+/// Objective of a step: the next token; preferences between two sequences, against a frozen reference (DPO, arXiv
 /// 2305.18290); rewards of groups of completions that the policy itself generates (GRPO, arXiv 2402.03300).
 enum class Objective { NextToken, Dpo, Grpo };
 
 struct FineTuning {
-  int64_t adapterRank = 0; // LoRA (arXiv 2106.09685): adapters of this rank beside every product of the layers; 0: none
-  int64_t baseBits = 16;   // of a frozen weight beside adapters: 16, 8, or 4 (QLoRA, arXiv 2305.14314)
-  int64_t frozenLayers = 0; // the embedding and so many first layers do not change; backward ends behind them
+  int64_t adapterRank = 0;  // LoRA (arXiv 2106.09685): adapters of this rank for every matmul of the layers; 0: none
+  int64_t baseBits = 16;    // bits of a frozen base weight of adapters: 16, 8, or 4 (QLoRA, arXiv 2305.14314)
+  int64_t frozenLayers = 0; // the embedding and this many first layers are frozen; backward ends after them
   int64_t packedLength = 0; // tokens of a document, on average, where several fill a sequence; 0: one fills it
   Objective objective = Objective::NextToken;
-  int64_t promptLength = 0; // of a sequence, tokens that are not generated (GRPO)
+  int64_t promptLength = 0; // tokens of a sequence that are not generated (GRPO)
 
   bool isAny() const {
     return adapterRank || baseBits != 16 || frozenLayers || packedLength || objective != Objective::NextToken;
   }
 };
 
-/// Errors: numbers that mean nothing for the model or the job, adapters beside frozen layers, a stack whose programs
+/// Errors: numbers that mean nothing for the model or the job, adapters with frozen layers, a stack whose programs
 /// train every weight.
 llvm::Error verifyTuning(const FineTuning &tuning, const ModelShape &model, const TrainingJob &job, const Stack &stack);
 
-/// "LoRA of rank 16 beside weights of 4 bits, DPO"; empty: nothing of this.
+/// "LoRA of rank 16 on base weights of 4 bits, DPO"; empty: no fine-tuning.
 std::string tuningText(const FineTuning &tuning);
 
 /// Elements that change: adapters, or what is not frozen.
 double trainedParameters(const FineTuning &tuning, const ModelShape &model);
 
-/// The problem that is priced: state, gradients and weight gradients of what is trained, bytes of frozen weights, a
-/// reference beside the policy, attention within documents. Frozen layers are spread over all alike, which is right
-/// where one device has all of them: pipelines are excluded then.
+/// Adapts the problem: state, gradients and weight gradients of trained weights, bytes of frozen weights, a reference
+/// next to the policy, attention within documents. Frozen layers are spread evenly over all layers, which is right if
+/// one device has all of them: pipelines are excluded then.
 void applyTuning(const FineTuning &tuning, const TrainingJob &job, ModelShape &model, Stack &stack,
                  PlanConstraints &constraints);
 

@@ -1,5 +1,5 @@
-// What a user may fix or forbid in a layout, by key and value. A pin is a constraint on the search, never another code
-// path: fixing every key leaves one layout to price.
+// Constraints of a user on a layout: fixed or forbidden values by key. A pin is a constraint on the search, never
+// another code path: fixing every key leaves one layout to estimate.
 #ifndef PPC_PLANNING_PLANCONSTRAINTS_H
 #define PPC_PLANNING_PLANCONSTRAINTS_H
 
@@ -27,8 +27,8 @@ int64_t planValue(const ParallelLayout &layout, PlanKey key);
 std::string planValueText(PlanKey key, int64_t value);
 /// Error: no number of at least 1 (zero: 0 to 3), or an unknown word; says what is possible.
 llvm::Expected<int64_t> parsePlanValue(PlanKey key, llvm::StringRef text);
-/// What the key is when nobody uses it: 1 for degrees, off, none. Precision, Schedule, MicroBatch and Devices have
-/// none: -1.
+/// Neutral value of the key, for a layout that does not use it: 1 for degrees, off, none. Precision, Schedule,
+/// MicroBatch and Devices have none: -1.
 int64_t planNeutralValue(PlanKey key);
 /// Sets it. Devices: does nothing.
 void setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value);
@@ -49,7 +49,7 @@ public:
   bool isConstrained(PlanKey key) const {
     return isPinned(key) || onlyNeutral[int(key)] || !forbidden[int(key)].empty();
   }
-  /// "8", "not full", "off": for people.
+  /// Human-readable: "8", "not full", "off".
   std::string describe(PlanKey key) const;
   void forbid(PlanKey key, int64_t value) { forbidden[int(key)].push_back(value); }
   /// Every key as in `layout`, and the stages' layers and recomputed layers when it lists them.

@@ -24,8 +24,8 @@ constexpr int planKeyCount = int(getMaxEnumValForPlanKey()) + 1;
 struct PlanKeyInfo {
   uint8_t number;
   const char *spelling; // in plan files: "micro_batch"
-  const char *option;   // of passes and programs: "micro-batch"
-  const char *values;   // what the option takes; empty: the planner has none for it but --pin
+  const char *option;   // option of passes and programs: "micro-batch"
+  const char *values;   // values of the option; empty: the planner has none for it but --pin
   const char *help;
 };
 const PlanKeyInfo &planKeyInfo(PlanKey key);

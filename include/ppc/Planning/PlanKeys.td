@@ -1,5 +1,5 @@
-// The decisions of a layout, each once: what files and options call it, and what people are told of it. The enum and the
-// table in C++ (PlanKeys.h) are generated from here, and so are options of passes and of programs.
+// The decisions of a layout, each once: names in files and options, and descriptions for users. The enum and the table
+// in C++ (PlanKeys.h) are generated from here, and so are options of passes and of programs.
 #ifndef PPC_PLANNING_PLANKEYS_TD
 #define PPC_PLANNING_PLANKEYS_TD
 

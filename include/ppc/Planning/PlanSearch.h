@@ -1,18 +1,17 @@
-// Finds the layout of a training job on a cluster that takes the least time per step within the memory, among all
-// layouts of the space below; exact, by best-first branch and bound, with every price taken from StepEstimator
-// (docs/guide/Plan.md).
+// Finds the layout of a training job on a cluster with the minimum time per step within the memory, among all layouts
+// of the space below; exact, by best-first branch and bound, with every cost from StepEstimator (docs/guide/Plan.md).
 //
-// The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides
+// The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also if it divides
 // nothing); for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's
 // batch; every schedule, with every number of chunks per device, up to 12 (128 over a pipeline) unless pinned, that
-// changes the size of the largest chunk; stages cut evenly by time and, where memory binds, with layers moved from the
-// devices that are short of it (StageFit.h); sequence parallelism on and off; ring, Ulysses and all-gather attention;
-// ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by
-// level; recompute none, selective, and full of as few layers on each device as fit; offload of optimizer or
-// activations. Precision and attention kernel are the request's unless the constraints leave them open.
+// changes the size of the largest chunk; stages partitioned evenly by time and, if memory binds, with layers moved from
+// the devices that are short of it (StageFit.h); sequence parallelism on and off; ring, Ulysses and all-gather
+// attention; ZeRO 0 to 3 with shard groups of the whole data group, of one innermost unit, and of the levels between;
+// recompute none, selective, and full for as few layers on each device as fit; offload of optimizer or activations.
+// Precision and attention kernel are the request's unless the constraints leave them open.
 //
-// On clusters of several groups of devices: that space on each group alone, and pipelines whose stages lie on several
-// groups (docs/guide/Plan.md says which).
+// On heterogeneous clusters: that space on each group of devices alone, and pipelines with stages on several groups
+// (docs/guide/Plan.md).
 #ifndef PPC_PLANNING_PLANSEARCH_H
 #define PPC_PLANNING_PLANSEARCH_H
 
@@ -39,7 +38,7 @@ struct PlanRequest {
   TrainingJob job;
   const Cluster &cluster;
   const Stack &stack;
-  /// What is not searched and not pinned: precision, attention kernel, fused norm.
+  /// Values that are neither searched nor pinned: precision, attention kernel, fused norm.
   ParallelLayout base = {};
   PlanConstraints constraints = {};
   /// Per device; 0: planMemoryLimit.
@@ -64,11 +63,12 @@ struct PlanRequest {
   std::function<void(const SearchProgress &)> progress = {};
 };
 
-/// Predicted step times that differ by less than this share are no reason to choose one plan over another: steps of one
-/// machine are predicted within some 5 % of what is measured, the difference of two like plans hardly better than this.
+/// Predicted step times that differ by less than this share are not a reason to choose one plan over another: steps of
+/// one machine are predicted within some 5 % of the measured time, the difference of two similar plans hardly better
+/// than this.
 constexpr double indistinctTimes = 0.01;
 
-/// The frontier ends where a step takes so many times the fastest: what is left are exhaustive searches for little.
+/// The frontier ends at this multiple of the fastest step: beyond it exhaustive searches gain little.
 constexpr double frontierSpan = 2;
 /// Its points lie a 32nd of the memory apart, in spaces of more grids than this an 8th.
 constexpr size_t manyGrids = 100000;
@@ -77,8 +77,8 @@ constexpr size_t manyGrids = 100000;
 /// MiB, at most a GiB for each percent.
 Bytes planMemoryLimit(const Cluster &cluster, const Stack &stack);
 
-/// What device `stage` of the pipeline axis may hold: the request's limit or planMemoryLimit; on clusters of several
-/// groups the lesser of both, by the stage's group.
+/// Memory limit of the devices of pipeline stage `stage`: the request's limit or planMemoryLimit; on clusters of
+/// several groups the lesser of both, by the stage's group.
 Bytes stageMemoryLimit(const PlanRequest &request, const ParallelLayout &layout, size_t stage);
 /// Whether it does, and what it offloads fits into its host.
 bool fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage, const MemoryBreakdown &memory);
@@ -86,7 +86,7 @@ bool fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t 
 struct Plan {
   ParallelLayout layout; // stageLayers filled when pp x vp > 1
   StepCost cost;
-  std::optional<SimulatedStep> simulated = std::nullopt; // of plans that were replayed; without events
+  std::optional<SimulatedStep> simulated = std::nullopt; // replayed step of plans that were replayed; without events
 };
 
 /// "Why this and not that": the best plan that has another value of one key.
@@ -99,7 +99,7 @@ struct PlanAlternative {
 
 /// One row of the search's table: how many candidates a rule or bound took out.
 struct SearchCount {
-  std::string name; // "enumerated", "pruned: compute at best rate", "refused: memory", "priced", ...
+  std::string name; // "enumerated", "pruned: compute at best rate", "refused: memory", "layouts estimated", ...
   int64_t count = 0;
 };
 
@@ -126,12 +126,12 @@ struct Infeasibility {
 };
 
 struct PlanSearchResult {
-  /// Best first (by replayed times where asked for), topK at most; empty: see infeasibility. With a tolerance the first
-  /// is the one of least memory within it, and a note says so where it is not the fastest.
+  /// Best first (by replayed times if asked for), topK at most; empty: see infeasibility. With a tolerance the first
+  /// has the least memory within it, and a note tells if it is not the fastest.
   std::vector<Plan> plans;
   std::vector<Plan> frontier; // fastest first, each with less memory than the one before
-  /// So many of the first plans cannot be told apart by their replayed times (indistinctShare), and which of them, from
-  /// 0, is simplest: fewest kinds of parallelism and of saving memory, lowest degrees, least memory.
+  /// `ties`: number of first plans whose replayed times are indistinguishable (indistinctShare). `simplest`: which of
+  /// them, from 0, has the fewest kinds of parallelism and of saving memory, the lowest degrees, the least memory.
   size_t ties = 0, simplest = 0;
   std::vector<PlanAlternative> alternatives; // in the order of PlanKey; only keys that the model and layout know
   std::vector<SearchCount> table;
@@ -139,7 +139,7 @@ struct PlanSearchResult {
   /// the end).
   Seconds lowerBound;
   double gap = 0; // the least such time that was found / lowerBound - 1
-  /// What no layout can beat by the simplest bound: perfect pipelines, nothing exposed between ranks but what layers
+  /// Simplest lower bound on all layouts: perfect pipelines, no exposed communication between ranks except what layers
   /// need.
   Seconds relaxedBound;
   std::vector<std::string> notes; // "uses 120 of 128 devices: ..."
@@ -153,7 +153,7 @@ llvm::Expected<PlanSearchResult> searchPlan(const PlanRequest &request);
 /// Why `least` is chosen though the step of `fastest` is predicted to take less time.
 std::string tradeText(const StepCost &least, const Plan &fastest, double tolerance);
 
-/// Prices one layout as it is; its stages' layers are filled in. Errors: as StepEstimator::estimate.
+/// Estimates one layout as it is; its stages' layers are filled in. Errors: as StepEstimator::estimate.
 llvm::Expected<Plan> pricePlan(const PlanRequest &request, const ParallelLayout &layout);
 
 } // namespace mlir::ppc

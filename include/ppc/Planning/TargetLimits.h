@@ -1,4 +1,4 @@
-// What of a plan's decisions programs of a target know at all, so that a search need not look at the rest.
+// Limits of the programs of a target on a plan's decisions, so that a search can skip the rest.
 #ifndef PPC_PLANNING_TARGETLIMITS_H
 #define PPC_PLANNING_TARGETLIMITS_H
 
@@ -11,8 +11,8 @@ namespace mlir::ppc {
 /// what is lacking. What depends on several decisions together, or on the model, is left to `lackedBy`.
 void limitToTarget(const TargetCapabilities &target, PlanConstraints &constraints);
 
-/// What programs of the target cannot run of what is pinned: without the model, and only what is pinned; empty:
-/// nothing. `precision`: the program's.
+/// Describes a pin that programs of the target cannot run: without the model, and only pins; empty: none. `precision`:
+/// the program's.
 std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision);
 
 } // namespace mlir::ppc

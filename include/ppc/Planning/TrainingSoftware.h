@@ -1,6 +1,6 @@
-// What training programs of others can be asked for: one table, from which the search, pins, exports and the
-// documentation take what a stack runs. It says what can be started, at one named version; how fast that is belongs to
-// Stack (ppc/CostModel/Stack.h).
+// Capabilities of other training programs: one table, from which the search, pins, exports and the documentation take
+// the layouts that a stack runs. It lists what can be started, at one named version; speeds belong to Stack
+// (ppc/CostModel/Stack.h).
 #ifndef PPC_PLANNING_TRAININGSOFTWARE_H
 #define PPC_PLANNING_TRAININGSOFTWARE_H
 
@@ -11,36 +11,42 @@
 namespace mlir::ppc {
 
 struct TrainingSoftware {
-  llvm::StringLiteral name;    // of the stack: "megatron-core"
+  llvm::StringLiteral name;    // name of the stack: "megatron-core"
   llvm::StringLiteral title;   // "Megatron-LM"
-  llvm::StringLiteral version; // what the table was read from
+  llvm::StringLiteral version; // version that the table was read from
   /// Pipeline schedules; none: no pipeline parallelism.
   llvm::ArrayRef<llvm::StringLiteral> schedules = {};
   llvm::ArrayRef<int64_t> zero = {};            // ZeRO stages
-  llvm::ArrayRef<int64_t> zeroInPipelines = {}; // of these, beside pipeline parallelism
+  llvm::ArrayRef<int64_t> zeroInPipelines = {}; // subset of these with pipeline parallelism
   llvm::ArrayRef<ContextKind> contexts = {};    // none: no context parallelism
   llvm::ArrayRef<Recompute> recomputes = {};
   llvm::ArrayRef<Offload> offloads = {};
   llvm::ArrayRef<Precision> precisions = {};
   bool tensor = true; // tensor parallelism
-  /// Heads that tensor parallelism (and Ulysses) cut evenly: query heads; key-value heads, too; these, or each copied
+  /// Heads that tensor parallelism (and Ulysses) shard evenly: query heads; key-value heads, too; these, or each copied
   /// to several ranks.
   enum class Heads { Query, KeyValue, KeyValueOrCopied } heads = Heads::KeyValue;
-  enum class Sequence { Never, Always, Optional } sequence = Sequence::Optional; // sequence parallelism beside it
-  bool experts = false;                                                          // expert parallelism
+  enum class Sequence {
+    Never,
+    Always,
+    Optional
+  } sequence = Sequence::Optional; // sequence parallelism combined with
+                                   // it
+  bool experts = false;            // expert parallelism
   enum class ExpertTensor { One, OneOrTensor, Any } expertTensor = ExpertTensor::One;
   bool expertsNeedSequence = false;         // experts with tensor parallelism need sequence parallelism
-  llvm::ArrayRef<int64_t> sharedGroup = {}; // ZeRO stages that may be cut over some of the data-parallel ranks
+  llvm::ArrayRef<int64_t> sharedGroup = {}; // ZeRO stages that may be sharded over some of the data-parallel ranks
   bool unevenStages = false;                // stages of different numbers of layers
   bool partialRecompute = false;            // some layers of each stage, one number for all
-  bool tiedInPipelines = true;              // a head tied to the embedding beside pipeline parallelism
-  bool tensorWithFullShards = true;         // tensor parallelism beside ZeRO-3
-  /// Ranks that are no shards are copies of one another and of nothing else: ZeRO 0 of several data-parallel ranks has
-  /// no other degree of parallelism beside it, and shard groups hold whole groups of context-parallel ranks.
+  bool tiedInPipelines = true;              // an LM head tied to the embedding with pipeline parallelism
+  bool tensorWithFullShards = true;         // tensor parallelism with ZeRO-3
+  /// Ranks that are not shards are copies of one another and of nothing else: ZeRO 0 of several data-parallel ranks has
+  /// no other degree of parallelism, and shard groups hold entire context-parallel groups.
   bool copiesAlone = false;
 };
 
-/// Of the stack's `software`, or its name; null: of PPC itself or of a file that names none, which nothing limits.
+/// Entry of the stack's `software`, or of its name; null: for PPC itself or a file that names none, which nothing
+/// limits.
 const TrainingSoftware *softwareOf(const Stack &stack);
 /// All of the table.
 llvm::ArrayRef<TrainingSoftware> trainingSoftware();
@@ -55,7 +61,7 @@ std::string lackingPart(const TrainingSoftware &software, const ModelShape &mode
 /// Limits what the constraints allow to what the software offers; pins that ask for more are errors that name it.
 void limitToSoftware(const TrainingSoftware &software, PlanConstraints &constraints);
 
-/// The table for people (docs/performance/sources.md), in Markdown.
+/// Prints the table as Markdown (docs/performance/sources.md).
 void printTrainingSoftware(llvm::raw_ostream &out);
 
 } // namespace mlir::ppc

@@ -14,8 +14,8 @@ namespace mlir::ppc {
 ///      slice after B of the next slice;
 ///  C3  never more than K micro-batches are in flight on a stage, and never two in the same slot m % K;
 ///  C4  the step ends: run with asynchronous sends and blocking receives (F(s, m) needs F(s-1, m), B(s, m) needs
-///      B(s+1, m)), and with a device waiting, before a stage re-uses a slot, until the messages sent from it are
-///      received, no device waits for ever.
+///      B(s+1, m)), and with a device waiting, before a stage re-uses a slot, until everything sent from it is
+///      received, no device deadlocks.
 /// The error names the device, the stage when the device has several, the action, and what is missing.
 llvm::Error verifySchedule(const PipelineSchedule &schedule, llvm::ArrayRef<int64_t> slots);
 

@@ -8,8 +8,9 @@
 
 namespace mlir::ppc {
 
-/// What each kind does to the local tensor, over a group of n ranks (those that differ only in `axes`; the index in the
-/// group is row-major over `axes` as listed) and what it moves per rank on a ring, b being the local bytes:
+/// Kind of a reshard step: its effect on the local tensor, over a group of n ranks (those that differ only in `axes`;
+/// the index in the group is row-major over `axes` as listed) and its bytes per rank on a ring, b being the local
+/// bytes:
 ///
 ///   AllReduce      combines element by element; `axes` are no longer partial              2 (n-1)/n b
 ///                  (log_sum_exp costs two: the maximum, then the sum)
@@ -17,14 +18,14 @@ namespace mlir::ppc {
 ///                  axes and become the minor-most of `dim`. sum and max only              (n-1)/n b (before, padded)
 ///   AllGather      concatenates along `dim`: its minor-most `axes` go away                (n-1)/n b (after, padded)
 ///   Slice          keeps block [index] of `dim`, local: `axes` become its minor-most      0
-///   AllToAll       cuts `dim` in n blocks, sends block j to rank j, concatenates what
-///                  comes along `fromDim`: `axes` move from minor-most of `fromDim` to
+///   AllToAll       splits `dim` into n blocks, sends block j to rank j, concatenates the
+///                  received ones along `fromDim`: `axes` move from minor-most of `fromDim` to
 ///                  minor-most of `dim`                                                    (n-1)/n b (padded)
 ///
-/// Cuts of a local extent e in n blocks are ceil(e / n) wide, padded with zeros; a concatenation is cut down to the
-/// local extent that the layout after the step asks for. A dimension whose extent its blocks do not divide is only ever
-/// cut or put together over all of its axes at once, so block offsets never nest unevenly. Every step keeps padding
-/// zero (an all-reduce with log_sum_exp must see to it).
+/// The n blocks of a local extent e are ceil(e / n) wide, padded with zeros; a concatenation is truncated to the local
+/// extent of the layout after the step. A dimension whose extent its blocks do not divide is only ever split or
+/// concatenated over all of its axes at once, so block offsets never nest unevenly. Every step keeps padding zero (an
+/// all-reduce with log_sum_exp must ensure it).
 enum class ReshardKind { AllReduce, ReduceScatter, AllGather, Slice, AllToAll };
 /// "all_reduce", "reduce_scatter", "all_gather", "slice", "all_to_all".
 llvm::StringRef toString(ReshardKind kind);

@@ -1,13 +1,13 @@
 // The sharding rule of an op as plain data: which loops ("factors") the op has, which dimension of which operand and
-// result each loop walks, and what happens to the results when a loop is cut over devices. One rule per op is the
+// result each loop walks, and what happens to the results when a loop is sharded over devices. One rule per op is the
 // single source for propagation, partitioning, communication and cost (in the spirit of einsum and of Shardy's factor
 // maps).
 //
 //   matmul "bsh,fh->bsf":   ([b, s, h], [f, h]) -> ([b, s, f])   {h: sum}
 //
-// Cutting factor f over k devices gives each device the block [i*c, (i+1)*c) of it, c = ceil(size / k). A result that
-// has f among its dimensions is cut likewise; a result that does not have it is partial, and the parts combine by f's
-// combiner.
+// Sharding factor f over k devices gives each device the block [i*c, (i+1)*c) of it, c = ceil(size / k). A result that
+// has f among its dimensions is sharded likewise; a result that does not have it is partial, and the parts combine by
+// f's combiner.
 #ifndef PPC_SHARDING_SHARDINGRULE_H
 #define PPC_SHARDING_SHARDINGRULE_H
 

@@ -1,4 +1,4 @@
-// The rows that the price of a program whose ops are cut by themselves is computed of (ppc/CostModel/Ledger.h,
+// Ledger entries from which the cost of a program with op-level sharding is computed (ppc/CostModel/Ledger.h,
 // docs/internals/Ledger.md).
 #ifndef PPC_PLANNING_CHAIN_CHAINLEDGER_H
 #define PPC_PLANNING_CHAIN_CHAINLEDGER_H
@@ -8,8 +8,9 @@
 
 namespace mlir::ppc {
 
-/// Of a plan that was priced with ChainRequest::compiled, of a step of `batch` samples: transfers, products and kept
-/// bytes of its layers, messages, the update. Settled. Errors: virtual stages, which programs cut op by op do not have.
+/// Returns the ledger of a plan that was estimated with ChainRequest::compiled, for a step of `batch` samples:
+/// collectives, matmuls and saved bytes of its layers, sends, the update. Settled. Errors: virtual stages, which
+/// programs with op-level sharding do not have.
 llvm::Expected<Ledger> chainLedger(const ChainPlan &plan, int64_t batch);
 
 } // namespace mlir::ppc

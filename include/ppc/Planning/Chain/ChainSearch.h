@@ -1,13 +1,13 @@
-// Finds the layout of a training job for any model that is a chain of templates, transformers or not: data-parallel
-// ranks, the axes that cut ops, pipeline stages, micro-batches, schedule, state and recomputation outside, the layout
-// of every op by TemplateSearch inside. Steps are priced by the same parts as those of transformers laid out by degrees
-// (StepParts.h).
+// Op-level sharding search: finds the layout of a training job for any model that is a chain of templates, transformers
+// or not: data-parallel ranks, the axes that shard ops, pipeline stages, micro-batches, schedule, state and
+// recomputation outside, the sharding of every op by TemplateSearch inside. Steps are estimated from the same parts as
+// those of transformers laid out by degrees (StepParts.h).
 //
 // The space. Every factorization of the devices into dp x axes x pp, with one axis or two in both orders; micro-batches
-// that divide a data-parallel rank's batch; schedules with one chunk per device and the interleaved ones; stages cut
-// evenly by time; ZeRO 0, 1 and 3 over the data-parallel ranks (2 where it is pinned); recompute none, or full of all
-// layers but the first and the last (selective where it is pinned). Layouts of ops are the fastest within the memory by
-// the sum of kernels and transfers, then priced with what overlaps.
+// that divide a data-parallel rank's batch; schedules with one chunk per device and the interleaved ones; stages
+// partitioned evenly by time; ZeRO 0, 1 and 3 over the data-parallel ranks (2 if it is pinned); recompute none, or full
+// for all layers but the first and the last (selective if it is pinned). Shardings of ops are the fastest within the
+// memory by the sum of kernels and transfers, then estimated with overlap.
 #ifndef PPC_PLANNING_CHAIN_CHAINSEARCH_H
 #define PPC_PLANNING_CHAIN_CHAINSEARCH_H
 
@@ -20,24 +20,24 @@ namespace mlir::ppc {
 
 struct ChainModel {
   std::string name;
-  TemplateChain chain; // of the whole batch
+  TemplateChain chain; // chain for the full batch
   /// The dimensions of inputs along which samples are counted.
   struct BatchDimension {
     int templateIndex = 0, value = 0, dim = 0;
   };
   std::vector<BatchDimension> batchDimensions;
-  int64_t batch = 1;        // samples per step; 1 where nothing is counted
+  int64_t batch = 1;        // samples per step; 1 if nothing is counted
   ProgramRefusals refusals; // as far as who made the model asked for them
 
   /// Template of every layer, segments spelled out.
   std::vector<int> layers() const;
 };
 
-/// How ops are cut, where that is said; plain data of the section `ops:` of plan files (ChainPlanFile.h).
+/// Given shardings of ops; plain data of the section `ops:` of plan files (ChainPlanFile.h).
 struct OpCuts {
   std::vector<LayoutAxis> axes;
-  /// Per layer of the chain a strategy for every op of its template; empty: not said, for a layer or an op. Where
-  /// nothing is cut a sum may pass through.
+  /// Per layer of the chain a strategy for every op of its template; empty: not given, for a layer or an op. If nothing
+  /// is sharded, a partial sum may pass through.
   std::vector<std::vector<OpStrategy>> layers;
   bool empty() const { return axes.empty(); }
 };
@@ -54,13 +54,14 @@ struct ChainRequest {
   /// As PlanRequest's; layouts of ops are the fastest either way.
   double timeTolerance = 0;
   int mostAxes = 2;
-  /// What was gathered for forward may be gathered again for backward; programs that PPC partitions keep it.
+  /// Values gathered for forward may be gathered again for backward; programs that PPC partitions keep them.
   bool regather = false;
-  /// Only what programs of this target run: ops cut as they may be (`runs`), rows of inputs evenly. Null: everything.
+  /// Restricts the search to layouts that programs of this target run: allowed shardings of ops (`runs`), even
+  /// shardings of inputs' rows. Null: everything.
   const TargetCapabilities *target = nullptr;
   /// Names the part of a layout that cannot be run; empty: it can.
   std::function<std::string(const ParallelLayout &)> refuse = {};
-  /// Restrict how ops are cut (a menu to compare with); empty: everything.
+  /// Restrict shardings of ops (a menu to compare with); empty: everything.
   std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
   std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
   int64_t maxSearches =
@@ -69,9 +70,9 @@ struct ChainRequest {
 
 struct ChainPlan {
   ParallelLayout layout; // tp: the product of the axes; stageLayers: without the first and the last layer of the chain
-  std::vector<LayoutAxis> axes;               // that cut ops; outermost first
+  std::vector<LayoutAxis> axes;               // axes that shard ops; outermost first
   StepCost cost;                              // tokensPerSecondPerDevice: samples
-  std::shared_ptr<const TemplateChain> chain; // of one micro-batch of a data-parallel rank
+  std::shared_ptr<const TemplateChain> chain; // chain for one micro-batch of a data-parallel rank
   TemplateSearchResult shardings;
   /// Per template and choice of `shardings`.
   std::vector<std::vector<TemplateProgram>> programs;
@@ -90,14 +91,14 @@ struct ChainSearchResult {
 /// Errors: a request that is wrong in itself.
 llvm::Expected<ChainSearchResult> searchChainPlan(const ChainRequest &request);
 
-/// What programs of the target cannot run of a layout around ops that are cut by themselves, in words; empty: nothing.
+/// Describes the part of a layout with op-level sharding that programs of the target cannot run; empty: none.
 std::string lackedAroundOps(const TargetCapabilities &target, const ParallelLayout &layout);
-/// Of that and of how the plan cuts ops.
+/// Checks the layout and the shardings of the plan's ops.
 std::string lackedBy(const TargetCapabilities &target, const ChainModel &model, const ChainPlan &plan);
-/// The first op whose cut programs of the target cannot run, in words; empty: they run them.
+/// Describes the first op whose sharding programs of the target cannot run; empty: they run all.
 std::string lackedBy(const TargetCapabilities &target, const ChainModel &model, const OpCuts &cuts);
 
-/// For `allowLayout`: compiled programs cut the rows of inputs evenly (ppc-propagate-shardings).
+/// For `allowLayout`: compiled programs shard the rows of inputs evenly (ppc-propagate-shardings).
 std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)>
 cutsRowsEvenly(std::vector<LayoutAxis> axes);
 

@@ -1,5 +1,5 @@
-// Variables with finitely many values, and tables of (time, memory) over one variable or two: the problem that is left
-// of cutting the ops of a layer once every strategy and every conversion between layouts has its price. Solved exactly
+// Variables with finitely many values, and tables of (time, memory) over one variable or two: the problem of sharding
+// the ops of a layer once the costs of every strategy and of every conversion between layouts are known. Solved exactly
 // by variable elimination (dynamic programming along a frontier); docs/internals/Search.md.
 #ifndef PPC_PLANNING_CHAIN_COSTNETWORK_H
 #define PPC_PLANNING_CHAIN_COSTNETWORK_H
@@ -30,7 +30,7 @@ public:
   int valueCount(int variable) const { return variables[variable].values; }
   llvm::StringRef name(int variable) const { return variables[variable].name; }
 
-  /// Adds to what is there. `costs`: one entry per value.
+  /// Adds to the existing costs. `costs`: one entry per value.
   void addCosts(int variable, llvm::ArrayRef<TableCost> costs);
   /// `costs[i * valueCount(b) + j]` for value i of `a` and j of `b`; a != b. `others`, when given, holds a second way
   /// to do each of the same, of which the better one is taken (less memory for more time).
@@ -60,7 +60,7 @@ private:
 /// The least `time + price x memory` for every assignment of the kept variables, and the assignment that reaches it.
 class NetworkSolution {
 public:
-  /// Values of the kept variables, row-major in the order they were named; infinite where nothing is possible.
+  /// Costs for the values of the kept variables, row-major in the order they were named; infinite if impossible.
   std::vector<double> costs;
   /// A best assignment of all variables for the values of the kept ones.
   std::vector<int> assignment(llvm::ArrayRef<int> keptValues) const;
@@ -73,7 +73,7 @@ private:
   struct Step {
     int variable;
     std::vector<int> scope;       // variables of the table of best values
-    std::vector<int64_t> strides; // of the scope in it
+    std::vector<int64_t> strides; // strides of the scope in it
     std::vector<int> best;
   };
   std::vector<Step> steps; // in the order of elimination

@@ -1,5 +1,5 @@
-// The ways to cut one op over the axes of a grid, and what each asks of operands and gives for results, forwards and
-// backwards.
+// Shardings of one op over the axes of a mesh, with the layouts that each needs of operands and makes of results,
+// forwards and backwards.
 #ifndef PPC_PLANNING_CHAIN_OPSTRATEGY_H
 #define PPC_PLANNING_CHAIN_OPSTRATEGY_H
 
@@ -8,42 +8,41 @@
 
 namespace mlir::ppc {
 
-/// Per axis of the grid: the factor that it cuts, `uncut` (every rank along it does the same work), or `pending` (a sum
-/// over the axis that is still to be done passes through the op, which is linear).
+/// Sharding strategy of an op. Per axis of the mesh: the factor that it shards, `uncut` (every rank along it does the
+/// same work), or `pending` (a partial sum over the axis passes through the op, which is linear).
 ///
-/// Attention has strategies that are more than its loops, of which every rank holds a part of the sequence: `ring`
-/// (keys and values are cut like queries and passed around, one part after the other) and `gather` (every rank has all
-/// keys and values). The parts are taken to be a leading and a trailing piece each, so that causal work is even. All
-/// heads for a part of the sequence exchanged for a part of the heads (Ulysses) is a cut of the heads between two
-/// reshardings.
+/// Attention has strategies beyond its loops, with a part of the sequence on every rank: `ring` (keys and values are
+/// sharded like queries and rotate, one part after the other) and `gather` (every rank has all keys and values). Each
+/// part consists of a leading and a trailing chunk, so that causal work is even. Ulysses (an all-to-all from the
+/// sequence to heads) is a sharding of the heads between two reshardings.
 struct OpStrategy {
   static constexpr int uncut = -1, pending = -2, ring = -3, gather = -4;
   std::vector<int> axes;
   bool operator==(const OpStrategy &other) const { return axes == other.axes; }
 };
 
-/// Whether programs of the target run an op that is cut so.
+/// Returns whether programs of the target run an op with this sharding.
 bool runs(const TargetCapabilities &target, const TemplateOp &op, const OpStrategy &strategy);
 
 /// `{f: tp0, h: tp1}`, `{x: pending}`, `{ring: tp}`; `{}`: the same work everywhere.
 std::string toString(const TemplateOp &op, const OpStrategy &strategy, llvm::ArrayRef<LayoutAxis> grid);
 
-/// All of them. Several axes on one factor cut it in the order of the grid, outermost first. A factor is never cut into
-/// more parts than it has elements, a maximum not into uneven ones; loops that combine a result in different ways are
-/// not cut together.
+/// Returns all strategies. Several axes on one factor shard it in the order of the mesh, outermost first. A factor is
+/// never sharded into more parts than it has elements, a maximum not into uneven ones; loops that combine a result in
+/// different ways are not sharded together.
 std::vector<OpStrategy> enumerateStrategies(const TemplateOp &op, llvm::ArrayRef<LayoutAxis> grid);
 
-/// All ways to cut a tensor, nothing pending, axes on one dimension in the order of the grid.
+/// Returns all shardings of a tensor that are not partial, axes on one dimension in the order of the mesh.
 std::vector<Layout> enumerateLayouts(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<LayoutAxis> grid);
 
-/// What the op needs of operand `number`; pending where the strategy says so and the op is linear in it.
+/// Layout that the op needs of operand `number`; partial if the strategy is `pending` and the op is linear in it.
 Layout operandLayout(const TemplateOp &op, const OpStrategy &strategy, int number);
-/// What the op gives for result `number`: pending over the axes of the loops that the result lacks, and over those that
-/// passed through.
+/// Layout of result `number`: partial over the axes of the loops that the result lacks, and over the axes of partial
+/// sums that passed through.
 Layout resultLayout(const TemplateOp &op, const OpStrategy &strategy, int number);
-/// What backward gives for the gradient of operand `number`: cut like the operand, pending over the axes of the loops
-/// that the operand lacks. Backward wants the gradient of a result cut like the result, with nothing pending: also
-/// where the result itself is pending, each part then has the whole gradient.
+/// Layout in which backward makes the gradient of operand `number`: sharded like the operand, partial over the axes of
+/// the loops that the operand lacks. Backward needs the gradient of a result sharded like the result and not partial:
+/// if the result itself is partial, each part has the full gradient.
 Layout operandGradientLayout(const TemplateOp &op, const OpStrategy &strategy, int number);
 
 /// ceil(size / parts) of each factor: what the rank with most of everything does.

@@ -10,18 +10,18 @@ namespace mlir::ppc {
 
 /// One loop of an op, and what a plan may do with it.
 struct TemplateFactor : Factor {
-  bool isData = false; // cutDimension has cut it: its data-parallel part is done
-  /// Plans may cut it, programs that PPC partitions cannot yet (angles of positions).
+  bool isData = false; // cutDimension has sharded it: its data-parallel part is done
+  /// Plans may shard it, programs that PPC partitions cannot yet (angles of positions).
   bool plannedOnly = false;
 };
 
-/// Per dimension of a tensor the factor that walks it; -1 where none does (such a dimension is never cut).
+/// Per dimension of a tensor the factor that walks it; -1 if none does (such a dimension is never sharded).
 using DimFactors = std::vector<int>;
 
 enum class TemplateValueKind {
   Computed, // by an op of the template
   Boundary, // arrives from the template before
-  Input,    // of the model: token ids, targets, data
+  Input,    // input of the model: token ids, targets, data
   Parameter,
 };
 
@@ -37,7 +37,7 @@ struct TemplateValue {
   double elements() const;
 };
 
-/// What prices the op.
+/// Cost model of an op.
 enum class TemplateKernel {
   None,    // takes no time (reshapes, constants)
   Product, // gemmTime: loops in both operands and the result are batches, in one operand and the result rows or columns
@@ -45,7 +45,7 @@ enum class TemplateKernel {
   Stream,    // the memory traffic of its operands and results
 };
 
-/// Which factor of a fused attention is what; -1 where it has none.
+/// Roles of the factors of a fused attention; -1 if it lacks one.
 struct AttentionFactors {
   int batch = -1, queries = -1, kvHeads = -1, group = -1, headDim = -1, keys = -1;
   bool causal = true;
@@ -59,11 +59,12 @@ struct TemplateOp {
   std::vector<TemplateFactor> factors;
   std::vector<DimFactors> operandFactors, resultFactors;
   std::vector<int> operands, results; // values of the template
-  std::vector<int> linearOperands;    // linear in all of these together: sums may stay pending through the op
-  std::vector<bool> savedOperands;    // per operand: kept for backward
+  std::vector<int> linearOperands;    // linear in all of these together: partial sums may pass through the op
+  std::vector<bool> savedOperands;    // per operand: saved for backward
   std::vector<bool> savedResults;     // per result
   AttentionFactors attention;
-  /// Programs that PPC partitions cut it as its first operand is made: it is a part of an op of the program.
+  /// Programs that PPC partitions shard it like the producer of its first operand: it is a part of an op of the
+  /// program.
   bool followsOperand = false;
 };
 
@@ -84,7 +85,7 @@ struct OpTemplate {
 /// The model: templates in the order that values flow, each `count` times in a row.
 struct TemplateChain {
   struct Segment {
-    int index = 0; // of the template
+    int index = 0; // index of the template
     int64_t count = 1;
   };
   std::vector<OpTemplate> templates;
@@ -99,9 +100,8 @@ struct TemplateChain {
 /// Folds a list of layers: equal fingerprints share one template, runs of one template share one segment.
 TemplateChain foldLayers(std::vector<OpTemplate> layers);
 
-/// Cuts the dimension that dimension `dim` of value `value` is, in every value and op that it reaches through factors,
-/// to ceil(size / parts): what each of `parts` data-parallel ranks holds. Boundaries are followed from template to
-/// template.
+/// Shards dimension `dim` of value `value`, in every value and op that it reaches through factors, to ceil(size /
+/// parts), the extent on each of `parts` data-parallel ranks. Boundaries are followed from template to template.
 void cutDimension(TemplateChain &chain, int templateIndex, int value, int dim, int64_t parts);
 
 } // namespace mlir::ppc

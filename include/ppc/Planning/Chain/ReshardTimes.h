@@ -1,6 +1,6 @@
-// Seconds to bring tensors from one layout to another on a cluster: the fastest sequence of the reshard planner's
-// steps, or the one that compiled programs take, each step priced by CollectiveCost where the group of its axes lies.
-// Answers are kept, so that a search may ask for every pair.
+// Seconds to reshard tensors on a cluster: the fastest sequence of the reshard planner's steps, or the one that
+// compiled programs use, each step estimated by CollectiveCost for the placement of its group. Results are cached, so
+// that a search may ask for every pair.
 #ifndef PPC_PLANNING_CHAIN_RESHARDTIMES_H
 #define PPC_PLANNING_CHAIN_RESHARDTIMES_H
 
@@ -12,9 +12,8 @@
 
 namespace mlir::ppc {
 
-/// Where the ranks lie that differ only in `axes` of a grid (outermost axis first, the innermost axis's ranks `stride`
-/// apart). Axes that are not next to each other count as the widest of the axes' reach: the slowest links that any
-/// crosses.
+/// Placement of the ranks that differ only in `axes` of a mesh (outermost axis first, neighbours along the innermost
+/// axis `stride` apart). Axes that are not adjacent count as the widest of them: the slowest links that any crosses.
 GroupPlacement placeAxes(llvm::ArrayRef<ClusterLevel> levels, llvm::ArrayRef<LayoutAxis> grid, int64_t stride,
                          llvm::ArrayRef<int> axes);
 
@@ -40,9 +39,10 @@ private:
   llvm::ArrayRef<LayoutAxis> grid;
   bool compiled;
   std::vector<GroupPlacement> placements;                               // by the set of axes, as bits
-  std::map<std::vector<int64_t>, std::unique_ptr<ReshardGraph>> graphs; // of the layouts of one shape
+  std::map<std::vector<int64_t>, std::unique_ptr<ReshardGraph>> graphs; // by the layouts of one shape
   using Cut = std::vector<std::vector<int>>;
-  std::map<std::tuple<const ReshardGraph *, Cut, std::vector<int>, Cut, std::vector<int>>, Seconds> sums; // of compiled
+  std::map<std::tuple<const ReshardGraph *, Cut, std::vector<int>, Cut, std::vector<int>>, Seconds>
+      sums; // xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 };
 
 } // namespace mlir::ppc

@@ -1,5 +1,5 @@
-// Cuts the chain of layers into pipeline stages so that the slowest stage is as fast as possible.
-// Exact dynamic programming, O(layers^2 x stages): milliseconds for hundreds of layers.
+// Partitions the chain of layers into pipeline stages so that the slowest stage is as fast as possible. Exact dynamic
+// programming, O(layers^2 x stages): milliseconds for hundreds of layers.
 #ifndef PPC_PLANNING_CHAIN_STAGECUTTER_H
 #define PPC_PLANNING_CHAIN_STAGECUTTER_H
 
@@ -24,10 +24,11 @@ struct StageCut {
   Seconds slowest;                 // time of the slowest stage
 };
 
-/// The cut into `stages` non-empty contiguous pieces with the least maximum of the stages' times, such that each
-/// stage's memory is within `memoryLimit` if given. Among the equally fast, the most even one (least sum of squared
-/// times); among those, the one whose early stages take fewer layers, since early stages keep more micro-batches.
-/// Errors: fewer layers than stages, stages < 1, no cut within the limit (says the least limit that would do).
+/// Returns the partition into `stages` non-empty contiguous runs with the minimum of the slowest stage's time, such
+/// that each stage's memory is within `memoryLimit` if given. Among equally fast ones, the most even one (minimum sum
+/// of squared times); among those, the one whose early stages take fewer layers, since early stages save more
+/// micro-batches. Errors: fewer layers than stages, stages < 1, no partition within the limit (names the lowest limit
+/// that would do).
 llvm::Expected<StageCut> cutStages(llvm::ArrayRef<LayerCost> layers, int64_t stages,
                                    std::optional<Bytes> memoryLimit = std::nullopt);
 

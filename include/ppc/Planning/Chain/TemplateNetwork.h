@@ -12,13 +12,13 @@
 
 namespace mlir::ppc {
 
-/// What templates are priced for.
+/// Setting for the cost model of templates.
 struct TemplatePricing {
   const Cluster &cluster;
-  /// The axes to cut templates over, outermost first; neighbours along the innermost are `stride` ranks apart.
+  /// Axes to shard templates over, outermost first; neighbours along the innermost are `stride` ranks apart.
   std::vector<LayoutAxis> grid;
   int64_t stride = 1;
-  /// Data-parallel ranks around the grid: gradients are summed over them once per step. The chain holds what one has
+  /// Data-parallel ranks around the mesh: gradients are summed over them once per step. The chain holds the part of one
   /// (cutDimension).
   int64_t dataRanks = 1;
   Precision precision = Precision::Bf16;
@@ -27,8 +27,8 @@ struct TemplatePricing {
   int64_t inFlight = 1;     // micro-batches whose activations are held at once
   double stateBytes = 16;   // per element of a parameter: itself, gradient, master copy, optimizer state
   double gradientBytes = 4; // per element of a gradient that is accumulated
-  /// What was gathered for forward may be dropped and gathered again for backward, activations and parameters, where
-  /// that is better (sequence parallelism and ZeRO-3 do so). Without, it is kept.
+  /// Values gathered for forward may be dropped and gathered again for backward, activations and parameters, if that is
+  /// better (sequence parallelism and ZeRO-3 do so). Without, they are saved.
   bool regather = true;
   /// Values move as in programs that PPC partitions (ReshardTimes).
   bool compiled = false;
@@ -40,42 +40,43 @@ struct TemplatePricing {
 /// Seconds of an op's kernels on the rank with most work.
 struct OpSeconds {
   Seconds forward, backward; // backward with the gradients of weights
-  Seconds ofWeights;         // of backward: gradients of parameters, which may wait
+  Seconds ofWeights;         // part of backward: gradients of parameters, which may wait
 };
-/// The products that an op's kernels are, with what attention computes of them: what compiled programs do. The seconds
-/// of a product are those of these.
+/// Returns the matmuls of an op's kernels, with those inside attention, as compiled programs run them. Seconds of
+/// matmuls are estimated from these.
 llvm::SmallVector<LayerProduct, 0> productsOf(const TemplatePricing &pricing, const OpTemplate &layer,
                                               const TemplateOp &op, const OpStrategy &strategy);
 OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
                         const OpStrategy &strategy);
 
-/// How one template is cut.
+/// Shardings of one template.
 struct TemplateChoice {
   std::vector<OpStrategy> strategies; // per op
   /// Per value: the layout it is stored in (parameters, inputs, boundaries) or made in (computed values).
   std::vector<Layout> layouts;
   std::vector<Layout> outputs; // in which the outputs go on
   TableCost cost;              // seconds per micro-batch forward and backward, bytes of the rank with most
-  std::vector<int> assignment; // of the network, for evaluate
+  std::vector<int> assignment; // assignment of the network, for evaluate
 };
 
 /// One value on its way from the layout it is made in to those that its users need, as a choice has it.
 struct Movement {
   int value = 0;
-  int user = -1;             // the first op of the layer that uses it; -1: only what comes behind the layer
+  int user = -1;             // the first op of the layer that uses it; -1: only later layers use it
   Seconds forward, gradient; // gradient: of a parameter, a micro-batch's share of what happens once per step
   Seconds again;             // in backward: what was gathered for forward is gathered again, for `forward` seconds
-  Bytes traffic;             // of the layouts that differ from the one it is made in
-  Bytes kept;                // of an activation, from forward to backward; of a parameter, copies and their gradients
+  Bytes traffic;             // bytes of the layouts other than the one it is made in
+  Bytes kept;                // bytes of an activation, from forward to backward; of a parameter, copies and their
+                             // gradients
   std::vector<ReshardStep> forwardSteps, gradientSteps,
       againSteps;               // that these are the seconds of; a parameter's gradient's per step
-  bool againForWeights = false; // what is gathered again is read by gradients of weights alone
+  bool againForWeights = false; // only gradients of weights read the value that is gathered again
 };
 
 class TemplateNetwork {
 public:
-  /// A value is brought to at most this many layouts besides the one it is made in, and to fewer where there would be
-  /// more than `mostSets` sets of so many (three axes and more).
+  /// A value is converted to at most this many layouts besides the one it is made in, and to fewer if there would be
+  /// more than `mostSets` sets of that size (three axes and more).
   static constexpr int mostForms = 3, mostSets = 10000;
 
   /// All must outlive this.
@@ -94,7 +95,8 @@ public:
   TemplateChoice choice(std::vector<int> assignment, double pricePerByte) const;
   /// The part of an assignment's time that is spent in kernels; the rest moves data.
   double kernelTime(const std::vector<int> &assignment) const;
-  /// What moves or is kept, in the order of values. The price of memory decides what is gathered again.
+  /// Returns transfers and saved values, in the order of values. The price of memory decides which values are gathered
+  /// again.
   std::vector<Movement> movements(const std::vector<int> &assignment, double pricePerByte);
 
 private:
@@ -126,8 +128,8 @@ private:
   };
   Conversion conversion(const TemplateValue &value, const Layout &made, const Need &need);
   Conversion between(const TemplateValue &value, const Need &from, const Need &to);
-  /// `parents`, if given: of each form the place in `forms` of the one that it is made of; forms.size(): of what is
-  /// made.
+  /// `parents`, if given: for each form the index in `forms` of the one that it is made from; forms.size(): from the
+  /// made form.
   static Conversion cheapestTree(llvm::ArrayRef<int> forms, llvm::ArrayRef<Conversion> fromMade,
                                  llvm::ArrayRef<std::vector<Conversion>> fromForm,
                                  std::vector<size_t> *parents = nullptr);
@@ -158,7 +160,7 @@ private:
   void keepAsMade(const Maker &maker, int variable, llvm::ArrayRef<Layout> layouts);
   std::vector<Maker> makers;          // per value
   std::vector<std::vector<Use>> uses; // per value
-  /// Of a value with several users: its variable, the layouts that they may need, the sets of those.
+  /// For a value with several users: its variable, the layouts that they may need, the sets of those.
   struct Forms {
     int variable = -1;
     std::vector<Need> needs;

@@ -1,9 +1,9 @@
-// What one rank executes for a layer that was cut op by op, as the program of a layer that the step model prices: so
-// that what the search over templates finds and what degrees of parallelism say are compared by one measure.
+// Op-sharded layer on one rank as a LayerProgram for the step model, so that results of the search over templates and
+// layouts by degrees of parallelism compare by one measure.
 //
-// The search adds kernels and transfers up. Here, as in the layers of degrees, the sum of an activation's gradient runs
-// beside the weight gradients of the products that use it, what is gathered again for backward beside their other
-// gradients, and elementwise ops that nothing else reads are fused, where the stack does so.
+// The search adds up kernels and transfers. Here, as in layers by degrees, the sum of an activation's gradient overlaps
+// with the weight gradients of the matmuls that use it, values gathered again for backward overlap with their other
+// gradients, and elementwise ops with a single reader are fused, if the stack does so.
 #ifndef PPC_PLANNING_CHAIN_TEMPLATEPROGRAM_H
 #define PPC_PLANNING_CHAIN_TEMPLATEPROGRAM_H
 
@@ -13,12 +13,12 @@
 namespace mlir::ppc {
 
 struct TemplateProgram {
-  LayerProgram program; // names are those of the template's ops and values, which must outlive it
-  Bytes copies;         // of parameters in other layouts than they are stored in, and their gradients; per step
+  LayerProgram program; // names belong to the template's ops and values, which must outlive it
+  Bytes copies;         // bytes of parameters in other layouts than their stored one, and their gradients; per step
 };
 
-/// The row of a reshard step in compiled programs, of forward; none where nothing moves. The innermost axis's ranks are
-/// `stride` apart.
+/// Returns the ledger entry of a reshard step in compiled programs, in forward; std::nullopt if nothing moves.
+/// Neighbours along the innermost axis are `stride` apart.
 std::optional<LayerTransfer> transferOf(const ReshardStep &step, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                                         llvm::ArrayRef<LayoutAxis> grid, int64_t stride = 1);
 

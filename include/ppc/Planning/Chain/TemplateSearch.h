@@ -11,27 +11,27 @@
 namespace mlir::ppc {
 
 struct TemplateSearchResult {
-  Seconds time; // of one micro-batch through the chain, forwards and backwards, with a micro-batch's share of the
+  Seconds time; // time of one micro-batch through the chain, forwards and backwards, with a micro-batch's share of the
                 // step's end
-  Bytes memory; // of the rank with most: parameters with their state, what backward needs
+  Bytes memory; // memory of the rank with most: parameters with their state, saved values
   /// No layouts within the memory take less. Equal to `time` when memory does not bind.
   Seconds lowerBound;
   std::vector<std::vector<TemplateChoice>> choices; // per template, those that occur in the plan
   struct Layer {
-    int index = 0;  // of the template
+    int index = 0;  // index of the template
     int choice = 0; // among the template's choices
   };
   std::vector<Layer> layers; // in the order of the chain, segments spelled out
-  double pricePerByte = 0;   // of memory, at which the plan was made
+  double pricePerByte = 0;   // cost of memory at which the plan was made
   int64_t entries = 0;       // table entries filled
-  int solves = 0;            // prices of memory tried
+  int solves = 0;            // number of memory costs tried
 };
 
-/// Why an op is cut as it is.
+/// Reason for the sharding of an op.
 struct OpExplanation {
   int templateIndex = 0, op = 0;
   OpStrategy chosen;
-  OpSeconds kernels; // of the chosen strategy
+  OpSeconds kernels; // times of the chosen strategy
   struct RunnerUp {
     OpStrategy strategy;
     double slower = 0;         // seconds per micro-batch of the whole chain, with everything else chosen anew
@@ -43,7 +43,7 @@ struct OpExplanation {
 
 class TemplateSearch {
 public:
-  /// Both must outlive this; the chain must verify. Prices every template once.
+  /// Both arguments must outlive this; the chain must verify. Estimates every template once.
   TemplateSearch(const TemplatePricing &pricing, const TemplateChain &chain);
   ~TemplateSearch();
 
@@ -51,8 +51,8 @@ public:
   /// when that is over the limit; tables too large.
   llvm::Expected<TemplateSearchResult> run(Bytes memoryLimit = Bytes(0));
 
-  /// For each op of each template the best plan in which no layer of that template cuts the op as the first choice of
-  /// `result` does, at the same price of memory. In the order of templates and ops.
+  /// Returns, for each op of each template, the best plan in which no layer of that template shards the op as the first
+  /// choice of `result` does, at the same cost of memory. In the order of templates and ops.
   llvm::Expected<std::vector<OpExplanation>> explain(const TemplateSearchResult &result);
 
   const TemplateNetwork &network(int templateIndex) const { return *networks[templateIndex]; }

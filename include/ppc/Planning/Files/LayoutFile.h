@@ -1,4 +1,4 @@
-// Layouts from and to the plan files that people edit.
+// Reads and writes layouts in the plan files that users edit.
 //
 //   layout:
 //     dp: 8
@@ -6,8 +6,8 @@
 //     schedule: interleaved
 //     stage_layers: [ 8, 8, 8, 8 ]   # per virtual stage, in model order
 //
-// Keys are those of PlanKey. A layout of which ppc-compile can run every part also says it in that program's terms
-// (grid, stages, ...); reading takes the layout from the section above and ignores the rest.
+// Keys are the names of PlanKey. A layout that ppc-compile can run is also written in that program's terms (grid,
+// stages, ...); reading takes the layout from the section above and ignores the rest.
 #ifndef PPC_PLANNING_FILES_LAYOUTFILE_H
 #define PPC_PLANNING_FILES_LAYOUTFILE_H
 
@@ -22,20 +22,21 @@ namespace mlir::ppc {
 void writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
                      const TargetCapabilities &target, llvm::raw_ostream &out);
 
-/// What a file is read for.
+/// Use of a file that is read.
 struct LayoutFileUse {
-  /// Nobody reads the compiler's sections of the file; that they say something else is an error then, too.
+  /// The compiler's sections of the file are not read; if they contradict the layout, that is an error, too.
   bool isAlone = true;
-  /// What programs of this target, with products in `precision`, cannot run is an error; null: it may be planned.
+  /// A decision that programs of this target, with matmuls in `precision`, cannot run is an error; null: it may be
+  /// planned.
   const TargetCapabilities *target = nullptr;
   Precision precision = Precision::F32;
 };
 
-/// Pins what the file says; what it leaves out stays open. Errors: `FILE:LINE:COLUMN: error: ...` for what is not YAML,
-/// an unknown key or value, what the use refuses; no section `layout:`; `stage_layers` that are no list of numbers >=
-/// 0.
+/// Pins the decisions in the file; others stay open. Errors: `FILE:LINE:COLUMN: error: ...` for text that is not YAML,
+/// an unknown key or value, decisions that the use refuses; no section `layout:`; `stage_layers` that are not a list of
+/// numbers >= 0.
 llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, const LayoutFileUse &use = {});
-/// The same for text in memory; `name` is what messages call it.
+/// Overload for text in memory; `name` is the file name in messages.
 llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
                             const LayoutFileUse &use = {});
 

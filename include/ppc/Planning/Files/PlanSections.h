@@ -1,23 +1,23 @@
-// A plan as a YAML file that people edit, in the compiler's terms: axes of ranks, and what each cuts.
+// A plan as a YAML file that users edit, in the compiler's terms: the axes of a mesh, and the shardings over each.
 //
 //   grid: { dp: 2, tp: 2 }      # outermost first: ranks are numbered so
-//   roles: { tp: tensor }       # of axes whose name does not say it (AxisRole.h)
+//   roles: { tp: tensor }       # of axes whose name does not imply it (AxisRole.h)
 //   stages: [ 0, 3 ]            # first layer of each stage; 0 is the embedding
-//   vp: 1                       # virtual stages per pipeline device
+//   vp: 1                       # virtual stages per pipeline rank
 //   schedule: 1f1b
 //   micro_batches: 8
 //   dimensions: { batch: [ dp ], ffn: [ tp ], kv_heads: [ tp ], vocab: [ tp ] }
-//   parameters:                 # exceptions: per dimension the axes that cut it
+//   parameters:                 # exceptions: per dimension the axes that shard it
 //     model.norm.weight: [ [ dp ] ]
 //   recompute: { 1-8: full }    # layers: none, selective, full, or names of ops with commas between
 //   activations: { sequence: [ tp ] }
 //   update: [ dp ]
 //   gradients: [ dp ]
 //   storage: [ dp ]
-//   overlap: on                 # communication beside computation: off, or on (where it is not said)
-//   rotate: on                  # blocks of `storage:` go round the ranks: on, or off (where it is not said)
-//   product_pieces: 4           # products beside their collectives: off, a number, or auto (where it is not said)
-//   offload: optimizer          # what lies in the memory of the host: optimizer, or none (where it is not said)
+//   overlap: on                 # overlap communication with computation: off, or on (default)
+//   rotate: on                  # blocks of `storage:` rotate over the ranks: on, or off (default)
+//   product_pieces: 4           # matmul chunks that overlap with collectives: off, a number, or auto (default)
+//   offload: optimizer          # state in host memory: optimizer, or none (default)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
 #ifndef PPC_PLANNING_FILES_PLANSECTIONS_H
@@ -32,7 +32,7 @@
 
 namespace mlir::ppc {
 
-/// The sections as they are written; what each means is said at #ppc.plan.
+/// The sections as they are written; #ppc.plan documents their meaning.
 struct PlanSections {
   using Axes = std::vector<std::string>; // names, major to minor
   struct Axis {
@@ -71,18 +71,18 @@ struct PlanSections {
 /// Whether that is a dimension of attention's heads: those of keys and values, or the query heads that share one.
 inline bool isHeads(llvm::StringRef dimension) { return dimension == "kv_heads" || dimension == "head_group"; }
 
-/// What a plan is for, as far as it is known.
+/// Facts of the program that a plan is for, as far as they are known.
 struct PlannedProgram {
   struct Argument {
     enum Kind { Input, Parameter, Other } kind = Other;
     std::string name;
-    std::vector<std::string> dimensions; // names; empty: none are said
+    std::vector<std::string> dimensions; // dimension names; empty: none are given
     std::vector<int64_t> extents;
   };
   std::vector<Argument> arguments; // empty: nothing is checked against them
   int64_t lastLayer = -1;          // -1: layers are not numbered
   bool hasQueues = false;          // tokens wait for experts in queues, one for each sequence, where some are dropped
-  /// What is wrong with the name of an op in the forward of these layers ("silu", "matmul.3"); empty: nothing.
+  /// Returns why the name of an op in the forward of these layers ("silu", "matmul.3") is invalid; empty: it is valid.
   std::function<std::string(int64_t first, int64_t last, llvm::StringRef op)> lackedOp =
       [](int64_t, int64_t, llvm::StringRef) { return ""; };
 };
