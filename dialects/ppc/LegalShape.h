@@ -1,4 +1,4 @@
-// The shapes that tensors and buffers may have, which verifiers of ops ask for.
+// Legal shapes of tensors and buffers, checked by verifiers of ops.
 #ifndef PPC_DIALECTS_PPC_LEGALSHAPE_H
 #define PPC_DIALECTS_PPC_LEGALSHAPE_H
 

@@ -49,7 +49,7 @@
 
 namespace mlir::ppc {
 
-/// Names of the discardable attributes that passes use to talk to each other (described in IR/PpcDialect.td).
+/// Names of the discardable attributes through which passes communicate (described in IR/PpcDialect.td).
 namespace attr {
 inline constexpr StringLiteral input = "ppc.input";
 inline constexpr StringLiteral parameter = "ppc.parameter";
@@ -72,7 +72,7 @@ inline constexpr StringLiteral recompute = "ppc.recompute";
 inline constexpr StringLiteral plan = "ppc.plan";
 inline constexpr StringLiteral precision = "ppc.precision";
 inline constexpr StringLiteral logicalType = "ppc.logical_type";
-/// On a result of a function: the number of the argument in whose memory it goes.
+/// On a result of a function: the number of the argument in whose memory it is stored.
 inline constexpr StringLiteral destination = "ppc.destination";
 } // namespace attr
 
@@ -81,7 +81,7 @@ struct LayerRange {
   int64_t first = 0, last = 0;
   bool contains(int64_t layer) const;
 };
-/// "3" or "1-8"; none for anything else.
+/// Parses "3" or "1-8"; std::nullopt for any other text.
 std::optional<LayerRange> parseLayerRange(StringRef text);
 
 /// ceil(extent / parts): the size of each block of a dimension sharded over `parts` devices.

@@ -54,7 +54,7 @@ struct Access;
 
 namespace mlir::ppcrt {
 
-/// On a function that is the code of routines: their kind, as `ppcrt.routine` spells it.
+/// Attribute of a function that is the code of routines: their kind, as `ppcrt.routine` spells it.
 inline constexpr StringLiteral kRoutineAttr = "ppcrt.routine";
 /// The kind of routine that `function` is the code of; std::nullopt if it is not the code of a routine.
 std::optional<RoutineKind> routineKindOf(Operation *function);

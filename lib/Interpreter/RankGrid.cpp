@@ -4,7 +4,7 @@
 namespace mlir::ppc {
 
 int64_t RankGrid::coordinate(int64_t rank, StringRef axis) const {
-  int64_t stride = 1; // of the last axis; the strides of earlier axes are larger
+  int64_t stride = 1; // stride of the last axis; the strides of earlier axes are larger
   for (auto [name, size] : llvm::reverse(llvm::zip_equal(grid.getNames(), grid.getSizes()))) {
     if (name.getValue() == axis)
       return rank / stride % size;

@@ -88,7 +88,7 @@ bool Sorter::isOnStreamBefore(uint32_t first, uint32_t second) const {
   return isAction(first) && isAction(second) && a.stream == b.stream && a.place < b.place;
 }
 
-/// Of all actions that come before on a stream, only the first that does not end matters.
+/// Skips ahead on a stream: among all earlier actions only the first that does not end matters.
 Event Sorter::skipAhead(Event waiting, Event waitedFor) const {
   uint32_t self = activityOf(waiting), other = activityOf(waitedFor);
   if (isEnd(waiting) || !isEnd(waitedFor) || !isOnStreamBefore(other, self))

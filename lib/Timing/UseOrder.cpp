@@ -1,5 +1,4 @@
-// Of the uses of one location only the last write and the reads since then can matter: all others were ordered
-// before them.
+// Only the last write of a location and the reads since then can matter: all other uses were ordered before them.
 #include "ppc/Timing/UseOrder.h"
 
 namespace mlir::ppc {

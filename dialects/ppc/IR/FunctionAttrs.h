@@ -1,5 +1,5 @@
-// Attributes of many arguments or results of a function at once. `setArgAttr` rewrites the list of all arguments each
-// time, and a step of a deep model has thousands.
+// Setters of attributes of all arguments or results of a function at once. `setArgAttr` rewrites the list of all
+// arguments each time, and a step of a deep model has thousands.
 #ifndef PPC_DIALECTS_PPC_IR_FUNCTIONATTRS_H
 #define PPC_DIALECTS_PPC_IR_FUNCTIONATTRS_H
 
@@ -32,8 +32,8 @@ inline void setResultAttrs(func::FuncOp function, StringRef name, function_ref<A
   function.setAllResultAttrs(all);
 }
 
-/// Fails, with an error, where a result says that it is written to an argument that the function does not have, or that
-/// has another type (`ppc.destination`).
+/// Fails, with an error, if a result names as its destination an argument that the function does not have, or that has
+/// another type (`ppc.destination`).
 inline LogicalResult verifyDestinations(func::FuncOp function) {
   for (unsigned number = 0; number < function.getNumResults(); ++number) {
     auto stated = function.getResultAttrOfType<IntegerAttr>(number, attr::destination);

@@ -107,7 +107,7 @@ def Ppc_InitAttr : Ppc_Attr<"Init", "init"> {
 }
 
 def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
-  let summary = "the whole layout decision as data";
+  let summary = "parallelization plan of a model as data";
   let description = [{
     - `grid`: the device mesh of one stage.
     - `stages`: the first layer of each pipeline stage, starting with 0; as many entries as stages.

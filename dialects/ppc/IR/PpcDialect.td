@@ -60,8 +60,8 @@ def Ppc_FloatScalar : 0DTensorOf<[F16, BF16, F32, F64]>;
 
 class Ppc_Op<string mnemonic, list<Trait> traits = []> : Op<Ppc_Dialect, mnemonic, traits>;
 
-// An op of a model: no side effects, and an answer to every interface. `Ppc_DifferentiableOp` has a derivative,
-// `Ppc_FinalOp` says why it has none. There is no third kind, so no op can stay silent.
+// An op of a model: it has no side effects, and implements every interface. `Ppc_DifferentiableOp` has a derivative,
+// `Ppc_FinalOp` gives the reason why it has none. There is no third kind, so every op declares one of the two.
 class Ppc_DifferentiableOp<string mnemonic, list<Trait> traits = []> : Ppc_Op<mnemonic, traits # [
     Pure,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,

@@ -6,7 +6,7 @@
 include "dialects/ppc/IR/PpcAttrs.td"
 
 def Ppc_TopKOp : Ppc_DifferentiableOp<"top_k"> {
-  let summary = "the largest elements of each row, and where they are";
+  let summary = "the largest elements of each row, and their indices";
   let description = [{
     Row by row (the last dimension), `ids` are the positions of the k largest elements of `scores + bias`, largest first, the
     first of equal ones first; `values` are the elements of `scores` there. With `groups` g and `groups_per_row` m, only the
@@ -43,7 +43,8 @@ def Ppc_TopKBackwardOp : Ppc_FinalOp<"top_k_backward", "second derivatives are n
   let hasVerifier = 1;
 }
 
-// Operands in common: `ids` is [batch, token, k], `weights` is shaped alike, `slots` is [batch, expert, slot, hidden].
+// Common operands of routing ops: `ids` is [batch, token, k], `weights` has the same shape, `slots` is [batch, expert,
+// slot, hidden].
 class Ppc_RoutingOp<string mnemonic> : Ppc_DifferentiableOp<mnemonic> {
   let hasVerifier = 1;
   let extraClassDeclaration = "bool setFactorBlock(unsigned factor, ::mlir::Attribute block);";

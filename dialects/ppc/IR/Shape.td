@@ -69,7 +69,7 @@ def Ppc_SplitOp : Ppc_DifferentiableOp<"split"> {
 }
 
 def Ppc_ConcatOp : Ppc_DifferentiableOp<"concat"> {
-  let summary = "tensors one after the other along a dimension";
+  let summary = "concatenation of tensors along a dimension";
   let description = [{
     The inverse of `split` with as many `runs`. C1: `dim` is a dimension of the result. C2: there is at least one operand; they
     have the shape and element type of the result but along `dim`, where their sizes add up to that of the result. C3: the number

@@ -36,7 +36,7 @@ def PpcRt_StepOp : PpcRt_SequenceOp<"step"> {
 }
 
 def PpcRt_EvaluateOp : PpcRt_SequenceOp<"evaluate"> {
-  let summary = "the actions of a device that give the loss and change nothing";
+  let summary = "the actions of a device that evaluate the loss and change nothing";
   let description = [{
     As `ppcrt.step`. No parameter and no state is written.
 
@@ -46,7 +46,7 @@ def PpcRt_EvaluateOp : PpcRt_SequenceOp<"evaluate"> {
   }];
 }
 
-// An action: tokens before and after, and a stream. `fields` is what else it has, `syntax` how that is written.
+// An action: tokens before and after, and a stream. `fields` are its other fields, `syntax` their assembly format.
 class PpcRt_Action<string mnemonic, dag fields, string syntax> : PpcRt_Op<mnemonic, [
     DeclareOpInterfaceMethods<PpcRt_ActionInterface>, ParentOneOf<["StepOp", "EvaluateOp"]>]> {
   let arguments = !con(fields, (ins Variadic<PpcRt_Token>:$after, FlatSymbolRefAttr:$stream));
@@ -131,7 +131,7 @@ def PpcRt_CollectiveOp : PpcRt_Action<"collective",
     (ins PpcRt_CollectiveKindAttr:$kind, OptionalAttr<PpcRt_ReductionKindAttr>:$reduction, FlatSymbolRefAttr:$group,
          FlatSymbolRefArrayAttr:$reads, FlatSymbolRefArrayAttr:$writes, OptionalAttr<I64Attr>:$micro_batch),
     "$kind ($reduction^)? `group` $group `reads` $reads `writes` $writes (`micro_batch` $micro_batch^)?"> {
-  let summary = "communication of a group on whole buffers";
+  let summary = "collective of a group on buffers";
   let description = [{
     What the op of that name does on the buffers `reads[i]` and `writes[i]`, one call for each i: several buffers make a bucket.
 
@@ -146,7 +146,7 @@ def PpcRt_CollectiveOp : PpcRt_Action<"collective",
 def PpcRt_CopyOp : PpcRt_Action<"copy",
     (ins FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to, OptionalAttr<I64Attr>:$micro_batch),
     "$from `to` $to (`micro_batch` $micro_batch^)?"> {
-  let summary = "copies a buffer to another, in the same memory or between memories";
+  let summary = "copies a buffer to another, within one memory or between device and host";
   let description = [{
     C1: the buffers differ. C2: the micro-batch is not negative.
 
@@ -157,7 +157,7 @@ def PpcRt_CopyOp : PpcRt_Action<"copy",
 
 def PpcRt_CheckFiniteOp : PpcRt_Action<"check_finite", (ins FlatSymbolRefArrayAttr:$buffers, OptionalAttr<I64Attr>:$micro_batch),
                                        "$buffers (`micro_batch` $micro_batch^)?"> {
-  let summary = "stops the run where a buffer holds a value that is not finite";
+  let summary = "stops the run if a buffer contains a value that is not finite";
   let description = [{
     C1: at least one buffer. C2: the micro-batch is not negative.
 

@@ -1,4 +1,4 @@
-// Checks of actions that the verifier of programs makes.
+// Checks of the names in actions, for the verifier of programs.
 #ifndef PPC_DIALECTS_PPCRT_IR_ACTIONNAMES_H
 #define PPC_DIALECTS_PPCRT_IR_ACTIONNAMES_H
 
@@ -6,8 +6,8 @@
 
 namespace mlir::ppcrt {
 
-/// Whether what the actions of `sequence`, a step or an evaluation of `device`, name is in the program and in `module`,
-/// and of use there; an error at the first action of which it is not (program_c6).
+/// Checks that all names in the actions of `sequence`, a step or an evaluation of `device`, exist in the program and in
+/// `module`, and fit their use; an error at the first action for which they do not (program_c6).
 LogicalResult verifyActionNames(DeviceOp device, Operation &sequence, const ProgramSymbols &symbols,
                                 const SymbolTable &module);
 

@@ -43,7 +43,7 @@ def PpcRt_RaggedAllToAllOp : PpcRt_DestinationOp<"ragged_all_to_all", [DeclareOp
 
 def PpcRt_StartOp : PpcRt_Op<"start", [
     AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "begins communication and does not wait for its end";
+  let summary = "starts communication asynchronously";
   let description = [{
     As the op of that name, on memrefs. Until `ppcrt.wait` takes the token, `ins` must not be written and `outs` neither read nor written;
     an all-reduce has its buffer among `outs` alone.
@@ -65,7 +65,7 @@ def PpcRt_StartOp : PpcRt_Op<"start", [
 }
 
 def PpcRt_WaitOp : PpcRt_Op<"wait", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "waits for the end of communication that was started";
+  let summary = "waits for asynchronous communication";
   let description = [{
     Takes the token and the buffers in flight, so that what they live through is in the op: all of `ins` and `outs` of the start.
 

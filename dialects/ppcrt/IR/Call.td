@@ -26,7 +26,7 @@ def PpcRt_CallOp : PpcRt_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInter
 }
 
 def PpcRt_ReachOp : PpcRt_Op<"reach", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "the code of a routine has finished with some of its buffers";
+  let summary = "marks where the code of a routine has finished with some of its buffers";
   let description = [{
     Marks the program point at which entry `entry` of the routine's `early` completes: when a run reaches it, its token
     of that number completes. The operands are the contents of the buffers of the entry, so that the op follows their

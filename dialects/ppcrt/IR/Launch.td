@@ -8,7 +8,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def PpcRt_LaunchOp : PpcRt_Op<"launch", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a kernel runs on the device";
+  let summary = "launch of a kernel on the device";
   let description = [{
     `blocks` blocks of `threads` threads run the kernel, a function in a module of this one. Its arguments are the base
     addresses of the buffers of the memrefs, and the numbers as i64; its code contains shapes, and offsets of views in

@@ -29,7 +29,7 @@ def PpcRt_GemmOp : PpcRt_DestinationOp<"gemm"> {
   }];
 }
 
-// An op with several inputs and several `outs` operands, none of whose old content matters.
+// An op with several inputs and several `outs` operands, whose old contents do not matter.
 class PpcRt_AttentionLikeOp<string mnemonic> : PpcRt_Op<mnemonic, [
     AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let arguments = (ins Variadic<PpcRt_Buffer>:$ins, Variadic<PpcRt_Buffer>:$outs, Optional<Index>:$first, F64Attr:$scale,

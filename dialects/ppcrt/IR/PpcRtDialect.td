@@ -9,7 +9,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def PpcRt_Dialect : Dialect {
   let name = "ppcrt";
   let cppNamespace = "::mlir::ppcrt";
-  let summary = "what one rank executes: calls of the runtime";
+  let summary = "programs of ranks: calls of the runtime";
   let description = [{
     One op per function of the runtime's C ABI (`runtime/include/ppcrt.h`), in destination style: on tensors each op
     returns the new content of its `outs` operand, on memrefs it writes there and returns nothing, so that one-shot
@@ -22,7 +22,7 @@ def PpcRt_Dialect : Dialect {
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
-// Static shapes only; buffers are row-major without gaps.
+// Tensors and buffers of static shapes; buffers are row-major and contiguous.
 def PpcRt_Buffer : AnyTypeOf<[StaticShapeTensorOf<[AnyType]>, StaticShapeMemRefOf<[AnyType]>], "statically shaped tensor or memref">;
 
 class PpcRt_Op<string mnemonic, list<Trait> traits = []> : Op<PpcRt_Dialect, mnemonic, traits>;

@@ -32,7 +32,7 @@ def PpcRt_GroupOp : PpcRt_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 
 def PpcRt_ProgramOp : PpcRt_Op<"program", [
     Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, NoRegionArguments, SingleBlock, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "what all devices do in a step";
+  let summary = "program of all devices for a step";
   let description = [{
     Holds one `ppcrt.device` for each coordinate of the first axis of the mesh, and the `ppcrt.message`s between them. A
     device stands for all ranks with that coordinate: they run the same program on other blocks of the tensors. Routines
@@ -112,7 +112,7 @@ def PpcRt_DeviceOp : PpcRt_Op<"device", [
 }
 
 def PpcRt_StreamOp : PpcRt_Op<"stream", [Symbol, HasParent<"DeviceOp">]> {
-  let summary = "a queue of a device: what is put on it runs one after the other";
+  let summary = "a stream of a device: its actions run one after the other";
   let description = [{
     Actions on different streams run at the same time unless tokens order them.
 
@@ -237,7 +237,7 @@ def PpcRt_RoutineOp : PpcRt_Op<"routine", [Symbol, HasParent<"DeviceOp">]> {
 
 def PpcRt_MessageOp : PpcRt_Op<"message", [
     Symbol, HasParent<"ProgramOp">]> {
-  let summary = "a value of each micro-batch that one device makes and another uses";
+  let summary = "send of a value of each micro-batch from one device to another";
   let description = [{
     After the routine `made` of its own device the buffer `from` is sent, each micro-batch's once, and received in `to` before the
     routine `used`. Ranks send to the rank of the other device that has the same other coordinates.

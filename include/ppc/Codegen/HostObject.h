@@ -1,4 +1,4 @@
-// The last steps of the host path: an object file that defines `ppc_program` (runtime/include/ppcrt.h), and the
+// The last steps of the CPU backend: an object file that defines `ppc_program` (runtime/include/ppcrt.h), and the
 // executable.
 #ifndef PPC_CODEGEN_HOSTOBJECT_H
 #define PPC_CODEGEN_HOSTOBJECT_H
@@ -46,11 +46,11 @@ struct LinkTools {
   std::string linker, runtimeLibrary;
 };
 
-/// Errors say what is missing and how to name it.
+/// Finds both. Errors name the missing tool and the option or variable that sets it.
 llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options);
 
-/// Links `object` with the runtime into `executable`, by LLVM's linker where `ld.lld` is on the PATH and the compiler
-/// takes it.
+/// Links `object` with the runtime into `executable`, by LLVM's linker if `ld.lld` is on the PATH and the compiler
+/// accepts it.
 llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkTools &tools);
 
 } // namespace mlir::ppc

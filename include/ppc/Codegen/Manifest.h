@@ -1,4 +1,4 @@
-// The manifest: what the runtime must know of a compiled program, as JSON (docs/internals/Runtime.md describes the
+// The manifest: the description of a compiled program for the runtime, as JSON (docs/internals/Runtime.md describes the
 // format).
 #ifndef PPC_CODEGEN_MANIFEST_H
 #define PPC_CODEGEN_MANIFEST_H

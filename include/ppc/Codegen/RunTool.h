@@ -1,4 +1,4 @@
-// Programs of others that a compilation runs: a linker, an assembler.
+// External programs that a compilation runs: a linker, an assembler.
 #ifndef PPC_CODEGEN_RUNTOOL_H
 #define PPC_CODEGEN_RUNTOOL_H
 
@@ -9,8 +9,8 @@
 
 namespace mlir::ppc {
 
-/// Runs `arguments`, of which the first is the program's path, and returns what it printed. Error: it failed; with the
-/// command line and what it printed.
+/// Runs `arguments`, of which the first is the program's path, and returns its output. Error: it failed; with the
+/// command line and its output.
 llvm::Expected<std::string> runTool(ArrayRef<StringRef> arguments);
 
 } // namespace mlir::ppc

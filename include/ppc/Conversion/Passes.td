@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PpcToLinalgPass : Pass<"ppc-to-linalg", "mlir::ModuleOp"> {
-  let summary = "Write every op that is loops as linalg.generic on tensors";
+  let summary = "Lower every op that is a loop nest to linalg.generic on tensors";
   let description = [{
     Elementwise ops, reductions, normalisations, softmax, embeddings, rotary embedding, the parts of the loss, the
     optimizer and the masks of uneven blocks become loop nests; collectives that the runtime does not support directly
@@ -32,7 +32,7 @@ def PpcToPpcRtPass : Pass<"ppc-to-ppc-rt", "mlir::ModuleOp"> {
 }
 
 def LinalgToSCFPass : Pass<"convert-linalg-to-scf", "mlir::ModuleOp"> {
-  let summary = "Write structured ops on buffers as loops that LLVM vectorises";
+  let summary = "Lower structured ops on buffers to loops that LLVM vectorises";
   let description = [{
     Parallel loops come first and sums live in registers (loop-carried) where the innermost data is summed over; where it is not,
     the summed loop goes outside and the innermost loop runs along memory. Copies become one loop over their elements. How many sums LLVM keeps

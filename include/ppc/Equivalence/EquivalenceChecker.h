@@ -1,6 +1,6 @@
-// Proves that a partitioned program computes what the logical program computes, by deriving for every local value which
-// part of which logical value it is. Method, rules and limits: docs/internals/Equivalence.md. Independent of all that
-// chose or built the partitioned program: it shares no rule, table or annotation with them.
+// Proof that a partitioned program computes the logical program: derives for every local value its relation to a
+// logical value. Method, rules and limits: docs/internals/Equivalence.md. Independent of all passes that chose or built
+// the partitioned program: it shares no rule, table or annotation with them.
 #ifndef PPC_EQUIVALENCE_EQUIVALENCECHECKER_H
 #define PPC_EQUIVALENCE_EQUIVALENCECHECKER_H
 
@@ -13,7 +13,7 @@ struct EquivalenceReport {
   int64_t logicalValues = 0; ///< distinct values of the logical program
   int64_t localOps = 0;      ///< local ops whose results were related to them
   int64_t actions = 0;       ///< actions of schedules, messages included
-  int64_t outputs = 0;       ///< losses, norms, gradients, parameters and states that were found as declared
+  int64_t outputs = 0;       ///< losses, norms, gradients, parameters and states that match their declarations
 };
 
 /// Checks `partitioned`, a module as the partition phase leaves it (`ppc.plan` and a `ppcrt.program`) or one whose

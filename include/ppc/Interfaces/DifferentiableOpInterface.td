@@ -1,4 +1,4 @@
-// The question "what is the derivative of this op, and what must be kept for it?"
+// The question "what is the derivative of this op, and what must be saved for it?"
 #ifndef PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_TD
 #define PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_TD
 

@@ -1,4 +1,4 @@
-// Builds sharding rules the way people write einsums.
+// Builder of sharding rules, in the notation of einsums.
 #ifndef PPC_INTERFACES_SHARDINGRULEBUILDER_H
 #define PPC_INTERFACES_SHARDINGRULEBUILDER_H
 

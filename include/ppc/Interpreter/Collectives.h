@@ -15,7 +15,7 @@ ReferenceTensor combine(Combiner combiner, ArrayRef<const ReferenceTensor *> par
 
 /// Block `index` of blocks of `size` elements along `dim`, padded with zeros past the end.
 ReferenceTensor blockOf(const ReferenceTensor &whole, int64_t dim, int64_t index, int64_t size);
-/// The blocks one after the other along `dim`; what is past `extent` is dropped.
+/// Concatenates the blocks along `dim` and drops elements past `extent`.
 ReferenceTensor concatenate(ArrayRef<const ReferenceTensor *> blocks, int64_t dim, int64_t extent);
 
 /// The axes of a collective; a null attribute for any other op.

@@ -18,7 +18,7 @@ public:
   int64_t index(int64_t rank, ArrayRef<StringRef> axes) const;
   /// The ranks that differ from `rank` only in `axes`, by that index.
   SmallVector<int64_t> group(int64_t rank, ArrayRef<StringRef> axes) const;
-  /// Answers for ops that ask for their block.
+  /// The context in which ops of this rank find their block.
   ReferenceContext context(int64_t rank) const;
 
 private:

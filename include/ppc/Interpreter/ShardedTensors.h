@@ -18,8 +18,8 @@ struct AssembleOptions {
   SmallVector<int64_t> zeroPadding = {};
 };
 
-/// The logical tensor of `shape` that the ranks hold. Fails, with a message through `emitError`, when the local shapes
-/// are not those of `sharding`, when replicas differ, or when padding is not as required.
+/// Assembles the logical tensor of `shape` from the ranks' local tensors. Fails, with a message through `emitError`,
+/// when the local shapes do not match `sharding`, when replicas differ, or when padding is not as required.
 FailureOr<ReferenceTensor> assembleTensor(ArrayRef<ReferenceTensor> locals, ArrayRef<int64_t> shape,
                                           ShardingAttr sharding, GridAttr grid,
                                           function_ref<InFlightDiagnostic()> emitError,

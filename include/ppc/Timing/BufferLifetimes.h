@@ -10,7 +10,7 @@ namespace mlir::ppc {
 /// The uses of each buffer, all of its slots together, in the step and in the evaluation.
 class BufferLifetimes {
 public:
-  /// Buffers have the numbers of `uses`. Fails, with an error, where the actions of the program have no order.
+  /// Buffers have the numbers of `uses`. Fails, with an error, if the actions of the program cannot be ordered.
   static FailureOr<BufferLifetimes> compute(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols,
                                             BufferUses &uses);
 

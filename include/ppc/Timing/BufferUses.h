@@ -16,8 +16,8 @@ struct BufferUse {
   std::optional<uint32_t> early = std::nullopt; ///< for a run: the entry of `early` with which the use ends, if any
 };
 
-/// The buffers of a program, numbered, and what each action does with them: ActionOpInterface::getAccesses, asked once
-/// for a routine instead of for each run of it.
+/// The buffers of a program, numbered, and the uses of each action: ActionOpInterface::getAccesses, queried once for a
+/// routine instead of for each run of it.
 class BufferUses {
 public:
   /// `symbols` must outlive it.
@@ -35,7 +35,7 @@ private:
   ppcrt::ProgramSymbols &symbols;
   std::vector<ppcrt::BufferOp> buffers;
   std::vector<int64_t> slotCounts;       ///< by buffer; 0: it has none
-  std::vector<ArrayRef<int64_t>> places; ///< by buffer; empty: it says none
+  std::vector<ArrayRef<int64_t>> places; ///< by buffer; empty: it has none
   std::vector<uint32_t> owners;          ///< by buffer
   std::vector<uint32_t> firstBuffers;    ///< by device, and one more
   DenseMap<Operation *, uint32_t> numbers;

@@ -6,13 +6,13 @@
 
 namespace mlir::ppc {
 
-/// All events, each after those that it waits for. Where there is no such order, an error at one action of a circle of
-/// waits, with a note at each of the others that says how it waits.
+/// All events, each after those that it waits for. If there is no such order, an error at one action of a cycle of
+/// waits, with a note at each of the others that describes its wait.
 FailureOr<std::vector<Event>> findLinearOrder(const StepEvents &events);
 
-/// Whether such an order is left when, besides, each device lets what communicates in groups happen in the order in
-/// which it issues it, one after the other whatever the stream: then all devices can issue in that order, and none that
-/// has resources for one collective at a time keeps another from beginning. Errors as findLinearOrder.
+/// Whether such an order exists if, in addition, each device runs its collectives in the order in which it issues them,
+/// one after the other whatever the stream: then all devices can issue in that order, and a device with resources for
+/// one collective at a time blocks no other one. Errors as findLinearOrder.
 LogicalResult verifyIssueOrder(const StepEvents &events);
 
 } // namespace mlir::ppc

@@ -6,8 +6,8 @@
 
 namespace mlir::ppc {
 
-/// An action of a device, or what happens in the code that an action runs: communication between devices, or that it
-/// finishes with some of its buffers (`ppcrt.reach`). It begins and it ends.
+/// An action of a device, or an event in the code that an action runs: communication between devices, or that it
+/// finishes with some of its buffers (`ppcrt.reach`). It starts and it ends.
 struct Activity {
   Operation *op;   ///< the action, or the op in the code of one
   uint32_t action; ///< the activity of the action: itself, or the one that runs the code
@@ -20,7 +20,7 @@ struct Activity {
   bool isReach() const { return isa<ppcrt::ReachOp>(op); }
 };
 
-/// The begin or the end of an activity.
+/// The start or the end of an activity.
 using Event = uint32_t;
 inline Event beginOf(uint32_t activity) { return 2 * activity; }
 inline Event endOf(uint32_t activity) { return 2 * activity + 1; }
@@ -57,19 +57,19 @@ public:
   /// their ranks. They can be part of a cycle, but order nothing on any one rank.
   ArrayRef<std::pair<Event, Event>> getWaitsAcross() const { return waitsAcross; }
   size_t getStreamCount() const { return streams.size(); }
-  /// The actions of a stream, or what they reach, in order.
+  /// The actions of a stream, or the program points that they reach, in order.
   ArrayRef<uint32_t> getStream(size_t stream) const { return streams[stream]; }
   size_t getDeviceCount() const { return firstStreams.size() - 1; }
   /// The streams of a device are [first, first of the next device).
   uint32_t firstStream(size_t device) const { return firstStreams[device]; }
 
-  /// The activity with whose end a use ends: the one of its action, or where the code finishes early with what is used.
+  /// The activity with whose end a use ends: its action, or the point where the code finishes early with the buffer.
   uint32_t endOfUse(uint32_t activity, std::optional<uint32_t> early) const {
     auto found = early ? reached.find({activity, *early}) : reached.end();
     return found == reached.end() ? activity : found->second;
   }
 
-  /// The groups over which an activity that is an action communicates, itself or in its code: numbers.
+  /// The numbers of the groups over which an activity that is an action communicates, itself or in its code.
   ArrayRef<uint32_t> getGroups(uint32_t activity) const;
   size_t getGroupCount() const { return groupCount; }
 

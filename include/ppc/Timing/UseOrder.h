@@ -31,9 +31,9 @@ public:
 private:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Place {
-    uint32_t writer = kNone; ///< with what the write ends
+    uint32_t writer = kNone; ///< activity with whose end the write ends
     int64_t content = kNothing;
-    SmallVector<uint32_t, 2> readers; ///< with what reads since then end, of each stream the last
+    SmallVector<uint32_t, 2> readers; ///< activities with whose ends the reads since then end, the last one per stream
   };
 
   const StepEvents &events;

@@ -34,8 +34,8 @@ private:
   ProgramOp program;
   ProgramSymbols symbols;
   SymbolTable functions;
-  Counts runs;            ///< of the device being checked
-  Counts sends, receives; ///< of all devices
+  Counts runs;            ///< counts for the device being checked
+  Counts sends, receives; ///< counts for all devices
 };
 
 // C1

@@ -131,7 +131,7 @@ std::optional<CutProduct> CutProduct::find(Operation *collective, GridAttr grid)
 std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
   auto type = cast<RankedTensorType>(collective->getResult(0).getType()),
        source = cast<RankedTensorType>(collective->getOperand(0).getType());
-  auto areRows = [&](unsigned dim) { // of every matmul, in one of its operands alone
+  auto areRows = [&](unsigned dim) { // rows of every matmul, in one of its operands alone
     return llvm::all_of(
         products, [&](MatmulOp product) { return operandWith(product, product.resultLetters()[dim]).has_value(); });
   };
@@ -141,7 +141,7 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
   if (rows.dim + 1 >= type.getRank() || !areRows(rows.dim))
     return std::nullopt;
   auto areRowsOfEach =
-      [&](unsigned dim) { // of the operands that have the rows of the dimension before, adjacent to these
+      [&](unsigned dim) { // rows of the operands that have the rows of the dimension before, adjacent to these
         return areRows(dim) && llvm::all_of(products, [&](MatmulOp product) {
                  auto outer = *operandWith(product, product.resultLetters()[dim - 1]);
                  return operandWith(product, product.resultLetters()[dim]) == std::pair(outer.first, outer.second + 1);

@@ -32,7 +32,7 @@ private:
   ppcrt::ProgramSymbols symbols;
   SymbolTable functions;
   DenseMap<Attribute, int32_t> groupNumbers, messageNumbers;
-  DenseMap<Attribute, int32_t> routineNumbers, streamNumbers; // of the device that is being read
+  DenseMap<Attribute, int32_t> routineNumbers, streamNumbers; // numbers on the device that is being read
   DenseMap<Operation *, int32_t> actionNumbers;
   DenseMap<Value, int32_t> started; // by token: index of the started segment
   StepProgram result;

@@ -1,4 +1,4 @@
-// The pass that lays out each rank's memory.
+// Passes that assign offsets in each rank's memory.
 #ifndef PPC_TRANSFORMS_ARENA_PASSES_TD
 #define PPC_TRANSFORMS_ARENA_PASSES_TD
 

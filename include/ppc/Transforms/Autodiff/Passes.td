@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def SliceSequencePass : Pass<"ppc-slice-sequence", "ModuleOp"> {
-  let summary = "run a loss function slice by slice of its sequences";
+  let summary = "split a loss function into slices of its sequences";
   let description = [{
     Replaces every op with a loop along the sequence by `count` copies, each for one slice of it (Seq1F1B, arXiv
     2406.03488): the dimensions that are sequences follow from the inputs (`ppc.dims` "sequence") through the sharding

@@ -1,4 +1,4 @@
-// Passes that check what a phase promises; they change nothing.
+// Passes that verify the contracts between phases; they change nothing.
 #ifndef PPC_TRANSFORMS_CONTRACTS_PASSES_TD
 #define PPC_TRANSFORMS_CONTRACTS_PASSES_TD
 
@@ -15,7 +15,7 @@ def VerifyModelPass : Pass<"ppc-verify-model", "mlir::ModuleOp"> {
 }
 
 def VerifyPlannedPass : Pass<"ppc-verify-planned", "mlir::ModuleOp"> {
-  let summary = "check that the plan says where every value is, and that it can be so";
+  let summary = "check that the plan gives every value a legal sharding and stage";
   let description = [{
     The contract after plan: the module has `ppc.plan`; every tensor argument and result of a function has a
     `ppc.sharding` and every op `ppc.shardings`, each with one list of axes per dimension, on axes of the mesh, with at
@@ -37,7 +37,7 @@ def VerifySpmdPass : Pass<"ppc-verify-spmd", "mlir::ModuleOp"> {
 }
 
 def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
-  let summary = "check that what devices do fits together";
+  let summary = "check that the programs of all devices fit together, without deadlocks and races";
   let description = [{
     The contract at the end of partition, for the step and for the evaluation. C1: the code of each routine takes and
     returns the types of its buffers, and finishes early with the buffers in its `early`. C2: routines of the step run
@@ -58,7 +58,7 @@ def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
 }
 
 def VerifyEquivalencePass : Pass<"ppc-verify-equivalence", "mlir::ModuleOp"> {
-  let summary = "prove that the ranks compute what the logical program computes";
+  let summary = "prove that the partitioned program is equivalent to the logical program";
   let description = [{
     Derives for every value of the partitioned program its relation to a value of the logical program on every rank: a
     block along mesh axes, a partial sum, replicated, of one micro-batch or summed over all. Passes when every loss,
@@ -86,7 +86,7 @@ def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
 }
 
 def VerifyArenaPass : Pass<"ppc-verify-arena", "mlir::ModuleOp"> {
-  let summary = "check that bytes are shared only by what is never there at the same time";
+  let summary = "check that only buffers with disjoint lifetimes share bytes";
   let description = [{
     Trusts no pass that assigned memory: it reads only the offsets and the happens-before relation
     (docs/internals/Program.md). For the step and the evaluation, byte by byte of each device's arena. C1: buffers are

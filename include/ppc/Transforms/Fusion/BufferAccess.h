@@ -13,7 +13,7 @@ namespace mlir::ppc {
 /// The argument, constant, allocation or view of scratch that a buffer is part of.
 Value rootBuffer(Value buffer);
 
-/// The buffer of which this one is another shape: all of its elements, in their order.
+/// The buffer that this one reshapes: all of its elements, in their order.
 Value wholeBuffer(Value buffer);
 
 /// Accesses of an op to each buffer that it uses, by the roots of its operands; an op without declared effects may

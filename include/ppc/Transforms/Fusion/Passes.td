@@ -1,4 +1,4 @@
-// Passes that decide what is computed together.
+// Passes that fuse ops into kernels.
 #ifndef PPC_TRANSFORMS_FUSION_PASSES_TD
 #define PPC_TRANSFORMS_FUSION_PASSES_TD
 
@@ -69,7 +69,7 @@ def ForwardDestinationsPass : Pass<"ppc-forward-destinations", "mlir::ModuleOp">
 }
 
 def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
-  let summary = "Merge elementwise loops with the loops that use their values";
+  let summary = "Fuse elementwise loops with the loops that use their values";
   let description = [{
     Upstream's elementwise fusion of `linalg.generic` on tensors: a producer without reduction whose only user is the
     consumer disappears into it, and constants that fill a whole tensor become scalars. Afterwards dead ops are gone.
@@ -78,7 +78,7 @@ def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
 }
 
 def ForwardFillsPass : Pass<"ppc-forward-fills", "mlir::ModuleOp"> {
-  let summary = "Fill buffers instead of copying ones that hold one number";
+  let summary = "Fill buffers instead of copying constant ones";
   let description = [{
     Sums that begin with the same zeros copy them from one buffer after bufferization. A copy of a buffer that holds one
     number everywhere becomes a fill, which waits for nothing and moves to where the buffer is used first, so that it can

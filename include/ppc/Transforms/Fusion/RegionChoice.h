@@ -16,7 +16,7 @@ namespace mlir::ppc {
 /// TB/s.
 inline constexpr int64_t kLaunchBytes = 1 << 20;
 
-/// Ops of each group by their number in the run, ascending; groups in an order in which they can run.
+/// Groups of a run: numbers of ops in the run, ascending; groups in an order in which they can run.
 using RunGroups = SmallVector<SmallVector<unsigned>>;
 
 class RegionChoice {
@@ -30,25 +30,25 @@ public:
   /// buffer are read after the run.
   RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Value)> isLiveAfter);
 
-  /// The cheapest groups: of all where the run is short, else as greedy() finds them.
+  /// The cheapest partition into groups: the optimum for short runs, else the result of greedy().
   RunGroups choose() { return ops.size() <= kExact ? exact() : greedy(); }
-  /// The cheapest of all, by dynamic programming over what has run already. At most kExact ops.
+  /// The optimum, by dynamic programming over the ops that have run already. At most kExact ops.
   RunGroups exact();
-  /// Merges the two groups that save most, or moves the op that saves most, as long as any do.
+  /// Repeatedly merges the two groups that save most, or moves the op that saves most, while any do.
   RunGroups greedy();
 
-  /// Bytes.
+  /// Cost of all groups in bytes.
   int64_t cost(const RunGroups &groups);
   /// Bytes that a group moves to and from memory.
   int64_t traffic(ArrayRef<unsigned> group) const { return trafficOf(maskOf(group)); }
-  /// Why two groups are not one.
+  /// Reason why two groups are not merged.
   std::string whyNot(ArrayRef<unsigned> first, ArrayRef<unsigned> second);
 
 private:
   using Mask = uint64_t;
   /// Access of an op to a buffer.
   struct Use {
-    unsigned root; // its number
+    unsigned root; // number of the buffer
     Value buffer;  // it, or the view of it that the op accesses
     int64_t bytes;
     bool reads, writes;
@@ -74,7 +74,7 @@ private:
   bool isConnected(Mask group) const;
   Mask neededBefore(Mask group) const;
   SmallVector<std::pair<Mask, int64_t>> legalGroups();
-  /// The groups in an order in which they can run; none if they wait for each other.
+  /// The groups in an order in which they can run; std::nullopt if they depend on each other in a cycle.
   std::optional<SmallVector<Mask>> inOrder(ArrayRef<Mask> groups) const;
 
   SmallVector<linalg::LinalgOp> ops;

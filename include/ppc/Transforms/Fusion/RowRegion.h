@@ -17,7 +17,7 @@
 
 namespace mlir::ppc {
 
-/// y = combine(y, x): the op that combines, and x.
+/// A combination y = combine(y, x): the op that combines, and x.
 struct Combination {
   Operation *op = nullptr;
   Value x;
@@ -82,7 +82,7 @@ public:
   SmallVector<RowMember> members;
 
   bool hasRole(RowRole role) const;
-  /// True if a row must be in the hands of threads that wait for each other.
+  /// True if the threads of a row must synchronize.
   bool hasReductions() const { return hasRole(RowRole::RowReduction) || hasRole(RowRole::ColumnSum); }
   RowThreads threads() const;
   /// Whether all members access the elements of a buffer at this offset.

@@ -15,7 +15,7 @@ struct LiveBuffer {
   int64_t bytes = 0;
   int64_t first = 0;
   int64_t last = 0;
-  int64_t offset = 0; // the answer
+  int64_t offset = 0; // result
 };
 
 /// Buffers start at multiples of this many bytes.

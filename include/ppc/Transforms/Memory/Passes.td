@@ -1,4 +1,4 @@
-// Passes that decide where values lie.
+// Passes that assign buffers and offsets to values.
 #ifndef PPC_TRANSFORMS_MEMORY_PASSES_TD
 #define PPC_TRANSFORMS_MEMORY_PASSES_TD
 
@@ -20,7 +20,7 @@ def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
 }
 
 def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
-  let summary = "Give each function result the argument in which it is to be written";
+  let summary = "Give each function result the argument that it is written to";
   let description = [{
     A result whose `ppc.destination` names an argument is written there; for every other result an argument of its type
     is appended, in the order of the results. Calls pass the tensor in which their result is returned, or a fresh one.

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def OffloadParametersPass : Pass<"ppc-offload-parameters", "ModuleOp"> {
-  let summary = "keep parameters in the memory of the host while other virtual stages are computed";
+  let summary = "offload parameters to host memory while other virtual stages are computed";
   let description = [{
     Runs if `offload` of `#ppc.plan` names parameters. A virtual stage whose runs follow each other without a gap, or
     all forwards first and all backwards later (breadth-first, or one of many stages of a device), copies its

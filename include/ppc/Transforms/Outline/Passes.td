@@ -1,4 +1,4 @@
-// Passes that turn repeated code into functions.
+// Passes that outline repeated code into functions.
 #ifndef PPC_TRANSFORMS_OUTLINE_PASSES_TD
 #define PPC_TRANSFORMS_OUTLINE_PASSES_TD
 

@@ -33,7 +33,7 @@ def OverlapReductionsPass : Pass<"ppc-overlap-reductions", "ModuleOp"> {
 }
 
 def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
-  let summary = "begin gathers of sharded parameters before the ops in front of their use";
+  let summary = "prefetch sharded parameters: start all-gathers ahead of their use";
   let description = [{
     In the code that runs for each micro-batch, an all-gather of an argument of the code (a block of a parameter, under
     ZeRO 3) moves to the first use of an earlier gather, so that it overlaps with the ops that use that one: across
@@ -117,7 +117,7 @@ def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
 }
 
 def SimulateProgramPass : Pass<"ppc-simulate-program", "ModuleOp"> {
-  let summary = "print how long a step of a program takes on emulated links, and how much of it is exposed communication";
+  let summary = "print the step time of a program on emulated links, and its exposed communication";
   let description = [{
     Replays the step of a `ppcrt.program`, rank by rank: its actions on streams, after their tokens and completion
     events inside routines, messages and collectives on the links of `emulation`, and in the code of routines the

@@ -32,7 +32,7 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
 }
 
 def ApplySchedulePass : Pass<"ppc-apply-schedule", "ModuleOp"> {
-  let summary = "order the work of each stage as the plan's schedule says";
+  let summary = "order the work of each stage by the plan's schedule";
   let description = [{
     Generates the schedule that `#ppc.plan` names for its stages and micro-batches, verifies it, and adds to each device of the
     `ppcrt.program` its streams, the slots of its buffers (micro-batches in flight), and the actions of its step and, where the

@@ -11,7 +11,7 @@ namespace mlir::ppc {
 #define GEN_PASS_DECL
 #include "ppc/Transforms/Plan/Passes.h.inc"
 
-/// ppc-search-plan, which decides for none of the layouts that the later phases refuse.
+/// Creates ppc-search-plan, which never selects a layout that a later phase would refuse.
 std::unique_ptr<Pass> createSearchPlanPass(const SearchPlanPassOptions &options, ProgramRefusals refusals);
 
 #define GEN_PASS_REGISTRATION

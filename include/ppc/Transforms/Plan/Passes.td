@@ -5,7 +5,8 @@
 include "mlir/Pass/PassBase.td"
 include "ppc/Planning/PlanKeys.td"
 
-// A decision of a layout (PlanKeys.td) as an option: of the pass that takes it as it is, and of the one that searches what is not given.
+// A decision of a layout (PlanKeys.td) as an option: of ppc-make-plan, where it has a default, and of ppc-search-plan,
+// where it pins the search.
 class PassPin<PlanKey key, string member, string madeType, string madeDefault, string searchedType, string searchedDefault> {
   Option Made = Option<member, key.Option, madeType, madeDefault, key.Help>;
   Option Searched = Option<member, key.Option, searchedType, searchedDefault, key.Help # "; default: searched">;
@@ -19,7 +20,7 @@ defvar planPins = [
   PassPin<PlanKeyContext, "context", "std::string", "\"all-gather\"", "std::string", "\"\"">,
   PassPin<PlanKeyEp, "ep", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyPp, "pp", "int64_t", "1", "int64_t", "0">,
-  PassPin<PlanKeyVp, "vp", "int64_t", "0", "int64_t", "0">, // made: as many as the schedule needs
+  PassPin<PlanKeyVp, "vp", "int64_t", "0", "int64_t", "0">, // default of ppc-make-plan: as many as the schedule needs
   PassPin<PlanKeyMicroBatch, "microBatch", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeySchedule, "schedule", "std::string", "\"1f1b\"", "std::string", "\"\"">,
   PassPin<PlanKeyRecompute, "recompute", "std::string", "\"none\"", "std::string", "\"\"">,
@@ -31,7 +32,7 @@ defvar planPins = [
   PassPin<PlanKeyOffload, "offload", "std::string", "\"none\"", "std::string", "\"\"">];
 
 def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
-  let summary = "turn pins of the user into a plan";
+  let summary = "build a plan from the user's settings";
   let description = [{
     Writes `#ppc.plan` on the module from pinned degrees of parallelism, or from a plan file.
 
@@ -95,7 +96,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
 }
 
 def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
-  let summary = "predict what a step of the plan takes";
+  let summary = "predict step time and memory of the plan";
   let description = [{
     Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. If ops
     have `ppc.factors` their cost is estimated for that sharding, else as a transformer laid out by degrees. If the plan
@@ -128,14 +129,14 @@ def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
 }
 
 def PrintPlanPass : Pass<"ppc-print-plan", "ModuleOp"> {
-  let summary = "print the plan as YAML and what is predicted of it as a table to standard error";
+  let summary = "print the plan as YAML and its predictions as a table to standard error";
   let description = [{
     `ppc-make-plan{plan-file=...}` reads the YAML; the table follows it in comments.
   }];
 }
 
 def PrintLedgerPass : Pass<"ppc-print-ledger", "ModuleOp"> {
-  let summary = "print what the ranks of a program move, compute and hold in a step to standard error, as CSV";
+  let summary = "print communication, FLOPs and memory of the ranks of a program per step to standard error, as CSV";
   let description = [{
     Prints a row for each kind of collective and message, with its ranks, its bytes and its count; for the FLOPs of
     matmuls and of attention; for the bytes of each kind of buffer (docs/internals/Ledger.md).

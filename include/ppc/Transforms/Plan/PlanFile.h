@@ -13,8 +13,8 @@
 
 namespace mlir::ppc {
 
-/// Reads a plan file for the program in `module`, which must have the precision that the file says, if it does. Fails
-/// with errors that name file, line and column.
+/// Reads a plan file for the program in `module`, which must have the precision given in the file, if any. Fails with
+/// errors that name file, line and column.
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target);
 
 /// The sections of a file, and the precision in `layout:`; empty: none. Errors: the file cannot be read, or is not

@@ -1,4 +1,4 @@
-// Passes that decide in which element type a model is computed.
+// Passes that choose the element types of a model's computation.
 #ifndef PPC_TRANSFORMS_PRECISION_PASSES_TD
 #define PPC_TRANSFORMS_PRECISION_PASSES_TD
 

@@ -14,7 +14,7 @@ def NameOperationsPass : Pass<"ppc-name-operations", "ModuleOp"> {
 }
 
 def MarkOperationsPass : Pass<"ppc-mark-operations", "ModuleOp"> {
-  let summary = "let the program note which operation runs";
+  let summary = "record in the program which operation runs";
   let description = [{
     Before each loop nest, call of a library, collective and copy on buffers, a call `ppcrt_profile(number)` says that operation
     `number` begins; -1, after calls and at the end of a function, that none does.

@@ -91,7 +91,7 @@ def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
 }
 
 def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
-  let summary = "make every use see the sharding that it needs";
+  let summary = "insert reshards so that every use has the sharding that it needs";
   let description = [{
     If the sharding of a value is not the one that a use needs, inserts a `ppc.reshard` in between; uses with the same
     need share it, and a later one starts from whichever form of the value is cheapest to convert. Partial sums are kept

@@ -29,9 +29,9 @@ public:
   /// The ops that have a rule, in program order (those inside ppc.accumulate after the op itself is entered).
   ArrayRef<Operation *> ops() const { return order; }
   const OpSharding &sharding(Operation *op) const { return shardings.find(op)->second; }
-  /// The axes that the program wants for each dimension of `value`.
+  /// The axes that shard each dimension of `value`.
   ArrayRef<AxisList> dims(Value value) const;
-  /// The sharding that result `number` of the function must have; null where the program may choose.
+  /// The required sharding of result `number` of the function; null if any is allowed.
   ShardingAttr demanded(unsigned number) const { return demands[number]; }
 
 private:

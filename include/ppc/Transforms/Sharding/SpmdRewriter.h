@@ -12,7 +12,7 @@ class SpmdRewriter {
 public:
   SpmdRewriter(func::FuncOp function, GridAttr grid) : function(function), grid(grid), plans(grid) {}
 
-  /// Fails, with an error and the function unchanged, when a use does not see what it needs.
+  /// Fails, with an error and the function unchanged, when the sharding of a value does not fit a use.
   LogicalResult run();
 
 private:
@@ -20,7 +20,7 @@ private:
   struct LogicalValue {
     RankedTensorType type;
     ShardingAttr sharding;
-    /// Per dimension: the padding of the block is known to be zero (true where there is none).
+    /// Per dimension: the padding of the block is known to be zero (true if there is none).
     SmallVector<bool> zeroPadding;
   };
 
