@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// Axes of a stage's ranks that can cut a gradient, as bits. The data-parallel ranks are two axes where some of them
+/// Axes of a stage's ranks that can shard a gradient, as bits. The data-parallel ranks are two axes if some of them
 /// share experts: ExpertAxis are those, DataAxis the others. RowAxis are rows of hidden features.
 enum GradientAxes : unsigned {
   DataAxis = 1,
@@ -20,44 +20,44 @@ enum GradientAxes : unsigned {
 };
 constexpr unsigned axisSets = 32;
 
-/// Whose ranks' parts of a gradient are summed besides those of the data-parallel ranks: nobody's; those that share a
-/// key-value head; those that do not; all tensor-parallel ranks, each of which has met a part of the sequence; of depth
-/// the ones that have met other parts, and the columns that have met the same one.
+/// Ranks over which a gradient is summed besides the data-parallel ranks: none; those that share a key-value head;
+/// those that do not; all tensor-parallel ranks, each of which has a part of the sequence; of depth the ranks with
+/// other parts, and the columns with the same one.
 enum class Summed { Data, SharedHeads, Heads, Tensor, Depth, Columns };
 
-/// How the model's heads are cut.
+/// Sharding of the model's attention heads.
 HeadCut compiledHeads(const PricingContext &context);
-/// Whether attention exchanges a cut of the sequence for one of key-value heads; else keys and values are gathered.
+/// Whether attention reshards from the sequence to key-value heads; else keys and values are gathered.
 bool exchangesKeys(const PricingContext &context);
-/// Whether ranks that share a key-value head sum the gradient of its keys before it passes their norm: behind that it
-/// is rounded, which a part of a sum must not be.
+/// Whether ranks that share a key-value head sum the gradient of its keys before it passes their norm: after it the
+/// gradient is cast to bf16, which a partial sum must not be.
 bool sumsKeysEarly(const PricingContext &context);
 
-/// Of one layer of that kind. Depends on tp, its rows, ep, sequenceParallel, dp x cp, zero and precision of the layout
-/// only: ranks that share a sequence are data-parallel ranks to parameters.
+/// State of one layer of that kind. Depends on tp, its rows, ep, sequenceParallel, dp x cp, zero and precision of the
+/// layout only: for parameters, context-parallel ranks are data-parallel ranks.
 StateSizes compiledState(const PricingContext &context, LayerKind kind);
 
 /// The parameters of all virtual stages: one layer of each kind, made once for all devices.
 struct ModelState {
-  std::array<StateSizes, layerKinds> layers;    // of the kinds that there are
+  std::array<StateSizes, layerKinds> layers;    // state of the kinds that exist
   std::array<double, axisSets> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
 };
 /// Empty but of compiled transformers.
 ModelState modelState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks);
 
-/// The parameters of one device of the pipeline axis.
+/// Parameters of one pipeline rank.
 struct DeviceState {
   StateSizes sizes;
   double tied = 0;    // elements of the gradient of a tied table that is summed over two devices
-  int64_t copies = 1; // of the model; a second one lies on the devices in opposite order
+  int64_t copies = 1; // copies of the model; a second one is on the devices in opposite order
   bool hasLoss = false;
 };
-/// Of all layers of a device, given all virtual stages and which it holds. Tied embeddings on two devices are a table
-/// on each; on one, they have two gradients.
+/// State of all layers of a device, given all virtual stages and the ones that it holds. Tied embeddings on two devices
+/// are a table on each; on one, they have two gradients.
 DeviceState deviceState(const PricingContext &context, const ModelState &model, llvm::ArrayRef<ChunkCost> chunks,
                         llvm::ArrayRef<PipelineChunk> held);
 
-/// What one rank of the device moves once per step: rows of prepare and update, each kind of collective with all of its
+/// Collectives of one rank of the device once per step: entries of prepare and update, each kind with all of its
 /// elements in one call.
 std::vector<TransferRow> stateTransfers(const PricingContext &context, int64_t device, const ModelState &model,
                                         const DeviceState &state);

@@ -1,6 +1,6 @@
-// What ranks of compiled programs exchange where some of the tensor-parallel ones, rows, cut hidden features
-// (ParallelLayout::tpRows). Products behind a norm give parts of sums; norms need whole features, and are computed on
-// every row, of the part of the sequence that the columns leave.
+// Communication of compiled programs if some tensor-parallel ranks, rows, shard hidden features
+// (ParallelLayout::tpRows). Matmuls after a norm make partial sums; norms need full features, and are computed on every
+// row, for the row's part of the sequence of the columns.
 #ifndef PPC_LIB_COSTMODEL_FEATUREEXCHANGE_H
 #define PPC_LIB_COSTMODEL_FEATUREEXCHANGE_H
 
@@ -8,12 +8,13 @@
 
 namespace mlir::ppc {
 
-/// All of these append nothing where there is one row. Sums over rows of what products give, of so many elements each.
+/// Sums over rows of results of matmuls, with these numbers of elements. Like all functions below it appends nothing if
+/// there is one row.
 void sumOverRows(LayerBuilder &build, const PricingContext &context, LayerTransfer::When when,
                  llvm::ArrayRef<double> elements);
 /// Around a norm: its weights, what it reads of the residual stream, and the gradient of its result.
 void gatherNorm(LayerBuilder &build, const PricingContext &context, LayerOp &op);
-/// What the first norm behind the embedding reads is kept whole: one gather less of those that gatherNorm counts.
+/// The input of the first norm after the embedding stays gathered: one all-gather fewer than gatherNorm counts.
 void keepEmbedded(LayerBuilder &build, const PricingContext &context, LayerOp &op);
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// Appends priced ops to a layer program. Shared by the builders of layers, embedding and head.
+// Appends ops with their costs to a layer program. Shared by the builders of layers, embedding and LM head.
 #ifndef PPC_LIB_COSTMODEL_LAYERBUILDER_H
 #define PPC_LIB_COSTMODEL_LAYERBUILDER_H
 
@@ -16,20 +16,20 @@ public:
   LayerBuilder(const PricingContext &context, LayerProgram &program) : context(context), program(program) {}
 
   /// rows x k times k x n with trained weights, in the layout's precision: forward, gradient of the rows, gradient of
-  /// the weights. `saved`: bytes that backward keeps of its operand. Below 16 bits another op follows: what quantises
+  /// the weights. `saved`: bytes of its operand saved for backward. Below 16 bits another op follows, which quantizes
   /// the operands.
   void linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
-  /// Says of the last op, a product, how many columns of a call later slices of the sequence read.
+  /// Sets the columns of a call of the last op, a matmul, that later slices of the sequence read.
   void readLater(double columns);
-  /// The same in bf16 whatever the layout says: the head, the router.
+  /// As linear, in bf16 whatever the layout's precision: the LM head, the router.
   LayerOp &linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved);
-  /// The same for `groups` experts that share `rows` evenly; what quantises them is quantizeExperts. `operand`,
-  /// `gradient`: whether kernels of their own do it for the operand and for the gradient of the result.
+  /// As linear, for `groups` experts that share `rows` evenly; quantizeExperts quantizes them. `operand`, `gradient`:
+  /// whether separate kernels do it for the operand and for the gradient of the result.
   LayerOp &experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
   void quantizeExperts(int64_t groups, double rows, double n, double k, bool operand, bool gradient);
-  /// A product of activations, in bf16: forward, and the gradients of both operands. `skipped`: as of LayerProduct.
+  /// A matmul of two activations, in bf16: forward, and the gradients of both operands. `skipped`: as in LayerProduct.
   LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved, int64_t skipped = 0);
-  /// A product that `op` does besides what it did so far.
+  /// Adds a matmul to `op`.
   void multiply(LayerOp &op, const LayerProduct &product);
   /// Memory-bound kernels: bytes read and written in forward and backward, spread over that many kernels.
   LayerOp &stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels,
@@ -37,10 +37,10 @@ public:
   /// One collective in forward and one in backward (bytes 0: none).
   LayerOp &collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward, Bytes forwardBytes,
                       CollectiveKind backward, Bytes backwardBytes);
-  /// The same of compiled programs: the transfers that stand in their code. Nothing where the group is of one rank.
+  /// Collectives in the code of compiled programs. Appends nothing if the group has one rank.
   LayerOp &transfers(llvm::StringRef name, llvm::ArrayRef<LayerTransfer> transfers);
   void addTransfer(LayerOp &op, const LayerTransfer &transfer);
-  /// Runs `op`'s backward communication beside `compute`: what stays exposed replaces it.
+  /// Overlaps `op`'s backward communication with `compute`: the exposed part replaces it.
   void hide(Seconds &communication, Seconds compute) const;
 
   LayerProgram &result() { return program; }

@@ -1,4 +1,4 @@
-// What ranks that have parts of a sequence between products exchange at the edges of these: all columns of tensor
+// Communication of ranks that have parts of a sequence between matmuls, before and after these: all columns of tensor
 // parallelism with sequence parallelism, or some of them with depth.
 #ifndef PPC_LIB_COSTMODEL_SEQUENCEEXCHANGE_H
 #define PPC_LIB_COSTMODEL_SEQUENCEEXCHANGE_H
@@ -7,7 +7,7 @@
 
 namespace mlir::ppc {
 
-/// Parts of each sequence between products, and how far apart the ranks are that have them.
+/// Parts of each sequence between matmuls, and the stride of the ranks that have them.
 inline int64_t sequenceParts(const ParallelLayout &layout) {
   return layout.sequenceParallel ? layout.tensorColumns() : layout.tpDepth;
 }
@@ -20,9 +20,9 @@ inline bool cutsSequence(const ParallelLayout &layout) { return sequenceParts(la
 LayerTransfer overSequence(const PricingContext &context, LayerTransfer::When when, TransferKind kind, int64_t bits,
                            double elements);
 
-/// Parts of sums on all columns, f32, that are wanted in parts of the sequence: scattered over these, and each part
-/// summed over the columns that have the same one; or, where they are few and not those of a norm's result, summed over
-/// all columns at once, as the reshard planner says. `elements` of all parts.
+/// Reduces partial sums on all columns, f32, to parts of the sequence: reduce-scatters over these, and sums each part
+/// over the columns that have the same one; or, if the sums are few and not a norm's result, sums over all columns at
+/// once, as the reshard planner does. `elements` of all parts.
 void sumIntoSequence(LayerBuilder &build, const PricingContext &context, LayerOp &op, LayerTransfer::When when,
                      double elements, bool behindNorm = false);
 

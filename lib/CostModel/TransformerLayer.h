@@ -9,7 +9,7 @@
 
 namespace mlir::ppc {
 
-/// Sizes that one rank sees, and the pieces that layers are made of.
+/// Sizes on one rank, and the parts that layers are built from.
 class TransformerLayer {
 public:
   TransformerLayer(const PricingContext &context, LayerProgram &program)
@@ -29,25 +29,25 @@ public:
 private:
   void norm(llvm::StringRef name, double rows, double width);
   void residual(llvm::StringRef name);
-  /// Before a product whose weights are cut by columns: gather the sequence, or reduce the gradient behind it.
+  /// Before a column-parallel matmul: gathers the sequence, or reduces the gradient after it.
   void enterTensorParallel(llvm::StringRef name);
-  /// After a product whose weights are cut by rows.
+  /// After a row-parallel matmul.
   void leaveTensorParallel(llvm::StringRef name);
-  /// What stands in the code of compiled programs for both; `width`: of what is gathered, and of its gradient.
+  /// Code of compiled programs for both; `width`: width of the gathered value, and of its gradient.
   void enterCompiled(llvm::StringRef name, double width);
   void leaveCompiled(llvm::StringRef name);
   /// The entry of attention where sumsKeysEarly.
   void enterWithKeys(double keyWidth);
-  /// Keys or values of a cut sequence, `elements` of all blocks: gathered for attention and again for its gradients;
-  /// and these scattered.
+  /// Keys or values of a sharded sequence, `elements` of all blocks: gathered for attention and again for its
+  /// gradients; and these reduce-scattered.
   void gatherSequence(LayerOp &op, int64_t ranks, int64_t stride, double elements);
   void scatterSequence(LayerOp &op, int64_t ranks, int64_t stride, double elements);
   /// Whether gradients of values that are to be summed over `sharing` ranks and scattered over the context-parallel
   /// ones are so few that one sum over all of them is cheaper; the rest is dropped.
   bool sumsAtOnce(int64_t sharing, double elements) const;
-  /// What ranks that cut the query heads of one key-value head, or the sequence, exchange of keys and values.
+  /// Exchange of keys and values among ranks that shard the query heads of one key-value head, or the sequence.
   void shareKeyValueHeads(double keyWidth, double valueWidth);
-  /// A value of that width whose cut along the sequence attention exchanges for one of heads, and its gradient.
+  /// A value of that width that attention reshards from the sequence to heads, and its gradient.
   void exchangeSequence(LayerOp &op, double width);
   /// The exchange of queries and of attention's output, where there is one.
   void exchangeHeads(double queryWidth, double outputWidth);
@@ -55,27 +55,26 @@ private:
   bool exchangesHeads() const { return stack.arena && layout.cp > 1 && layout.contextKind == ContextKind::Ulysses; }
   /// Their transfers over all tensor-parallel ranks.
   LayerTransfer over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const;
-  /// Experts of compiled programs, cut by their inner width like any feed-forward, or by expert.
+  /// Experts of compiled programs, sharded by their inner width like any feed-forward, or by expert.
   void compiledExperts();
   void enterExperts();
   void leaveExperts();
-  /// The same where data-parallel ranks share experts.
+  /// Entry and exit if data-parallel ranks share experts.
   void gatherForExperts();
   void scatterFromExperts();
-  /// From where tokens are to all ranks that have experts for them, or the sums of what these give back: the steps that
-  /// the compiler takes for a tensor of that width. `joins`: without sequence parallelism, sums over tensor-parallel
-  /// ranks come after the others, since something is done to their parts before. `wasGathered`: with it, they have been
-  /// gathered over these already.
+  /// Collectives that bring tokens to all ranks that have experts for them, or back the sums of the results: the steps
+  /// that the compiler uses for a tensor of that width. `joins`: without sequence parallelism, sums over
+  /// tensor-parallel ranks come after the others, since their parts are processed before. `wasGathered`: with it, the
+  /// tokens have been gathered over these already.
   void moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back, bool joins = false,
                   bool wasGathered = false);
-  /// Whether what shared experts give is added before the sum over tensor-parallel ranks.
+  /// Whether the output of shared experts is added before the sum over tensor-parallel ranks.
   bool sumsWithShared() const;
   void leaveSharedExperts();
   void enterLatents();
-  /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a
-  /// copy.
+  /// Collectives run along the outermost dimension; a copy assembles or splits a sequence that is not outermost.
   void copySequence();
-  /// Backward reads nothing of what the ops from `first` on compute.
+  /// Backward reads no part of the results of the ops from `first` on.
   void endLayer(size_t first) {
     for (LayerOp &op : llvm::MutableArrayRef(build.result().ops).drop_front(first))
       op.endsLayer = true;
@@ -84,30 +83,30 @@ private:
   /// Hides the experts' exchange, which is among the ops from `first` on.
   void overlapExchange(size_t first);
   void latentProjections();
-  /// Products and passes over whole rows of scores; backward computes the scores again. No context parallelism.
+  /// Matmuls and passes over full rows of scores; backward recomputes the scores. No context parallelism.
   void attentionOfProducts(double heads, int64_t window);
-  /// The products of attentionOfProducts, without its times.
+  /// Matmuls of attentionOfProducts, without times.
   llvm::SmallVector<LayerProduct, 0> attentionProducts(double heads, int64_t window) const;
   void unfusedAttention(double heads, double keys);
   void fusedAttention(double heads, double kvHeads, int64_t window);
   void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);
 
-  /// Input of a product behind enterTensorParallel, as kept for its weight gradient.
+  /// Input of a matmul after enterTensorParallel, as saved for its weight gradient.
   Bytes keptInput() const {
     bool gathered = layout.sequenceParallel && stack.keepsGatheredSequence;
     return Bytes((gathered ? tokens : streamTokens) * features * 2);
   }
 
-  bool gathersGradient = true; // what leaves a region: of parallel ones the first does for both
+  bool gathersGradient = true; // exit of a region: of parallel ones the first does it for both
   const PricingContext &context;
   const ModelShape &model;
   const ParallelLayout &layout;
   const Stack &stack;
   LayerBuilder build;
   double tokens, streamTokens, tp, hidden;
-  double features; // of them, on this rank
+  double features; // number of them on this rank
   double streamBytes;
-  int64_t narrowBits() const { return elementBytes(layout.precision) < 4 ? 16 : 32; } // of what products read
+  int64_t narrowBits() const { return elementBytes(layout.precision) < 4 ? 16 : 32; } // width of matmul operands
   double gatheredBytes; // per element, of operands that are gathered: quantised before
 };
 

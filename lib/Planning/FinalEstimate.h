@@ -1,4 +1,4 @@
-// The last look at the plans of a search: each is priced once more without what the search knows.
+// Final check of the plans of a search: each is estimated once more without the search's caches.
 #ifndef PPC_LIB_PLANNING_FINALESTIMATE_H
 #define PPC_LIB_PLANNING_FINALESTIMATE_H
 

@@ -6,7 +6,7 @@
 
 namespace mlir::ppc {
 
-/// The next limit to search under, behind a plan that needs `used`: less than that, on a grid of `limit` / `steps`.
+/// Next memory limit to search under, after a plan that needs `used`: less than that, a multiple of `limit` / `steps`.
 Bytes nextFrontierLimit(Bytes used, Bytes limit, int steps);
 
 /// Drops what is no faster than a plan that needs less memory. `points`: each with less memory than the one before.

@@ -1,4 +1,4 @@
-// The order of plans: priced by the formulas, replayed event by event as far as their order asks for, fastest first.
+// Order of plans: estimated by the formulas, replayed event by event as far as their order requires, fastest first.
 #ifndef PPC_LIB_PLANNING_PLANRANKING_H
 #define PPC_LIB_PLANNING_PLANRANKING_H
 
@@ -6,10 +6,11 @@
 
 namespace mlir::ppc {
 
-/// The best so many layouts by the formulas are replayed, whatever is listed: so the first plan does not depend on it.
+/// Number of best layouts by the formulas that are replayed, however many are listed, so that the first plan does not
+/// depend on the list.
 constexpr size_t replayedPlans = 10;
 
-/// As StepEstimator prices it, with its details and whether it fits. Errors: as StepEstimator::estimate.
+/// Estimates a layout with StepEstimator, with details and whether it fits. Errors: as StepEstimator::estimate.
 llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout, StepEstimator &estimator,
                                    StepDetail &detail);
 
@@ -28,10 +29,10 @@ public:
   PlanRanking(const PlanRequest &request, SearchEngine &engine)
       : request(request), engine(engine), estimator(engine.compiled()) {}
 
-  /// The number of its entry; a layout that is known has one already. `joins`: whether it is replayed and may come
-  /// first; others come behind those, by the formulas. Errors: as StepEstimator::estimate.
+  /// Returns the number of its entry; a known layout has one already. `joins`: whether it is replayed and may come
+  /// first; others follow, ordered by the formulas. Errors: as StepEstimator::estimate.
   llvm::Expected<size_t> add(const Candidate &candidate, bool joins);
-  /// Replays what may be listed; nothing where the request asks for no replays. Errors: as simulateStep.
+  /// Replays plans that may be listed; none if the request asks for no replays. Errors: as simulateStep.
   llvm::Error replay();
   /// The entries that may be listed, best first, one of each shape.
   std::vector<size_t> order() const;
@@ -53,9 +54,9 @@ private:
   double latest() const;
   /// No step: it takes longer than `latest`.
   llvm::Expected<std::optional<SimulatedStep>> replayOne(const Entry &entry, double latest);
-  /// Fastest first; those that do not join behind.
+  /// Entries, fastest first; those that do not join last.
   std::vector<size_t> byTime() const;
-  /// Of `order`, which is by time, the one of least memory within the request's tolerance.
+  /// Position in `order`, which is by time, of the entry with the least memory within the request's tolerance.
   std::vector<size_t>::iterator leastMemory(std::vector<size_t> &order) const;
 
   const PlanRequest &request;

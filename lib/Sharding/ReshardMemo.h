@@ -21,7 +21,7 @@ public:
   /// All that decides the plan.
   llvm::ArrayRef<int64_t> key() const { return numbers; }
   ReshardPlan solve() const;
-  /// The plan in the numbering of the grid that was asked about.
+  /// Plan in the numbering of the requested mesh.
   ReshardPlan renumbered(const ReshardPlan &plan) const;
 
 private:

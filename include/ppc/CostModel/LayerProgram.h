@@ -225,7 +225,7 @@ struct PricingContext {
   /// Bytes that two stages exchange per micro-batch if the model is not a transformer; std::nullopt: its residual
   /// stream.
   std::optional<Bytes> message;
-  bool isTransformer = true; // layers are those of `model`, tensor by tensor
+  bool isTransformer = true; // layers belong to `model`, tensor by tensor
   GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,

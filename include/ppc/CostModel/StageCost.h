@@ -32,7 +32,7 @@ struct LayerSums {
   Seconds deviceBefore;                        // up to where the host waits for the device
   int kernelsBefore = 0;
   Bytes saved, savedSelective, weightOperands, weightInputs;
-  double flops = 0, flopsSelective = 0, flopsFull = 0; // of forward and backward, with recomputation of each kind
+  double flops = 0, flopsSelective = 0, flopsFull = 0; // FLOPs of forward and backward, with recomputation of each kind
   Bytes input, backwardWorkspace;                      // LayerProgram's
   double parameters = 0, expertParameters = 0;         // likewise
   double roundedParameters = 0, f32Parameters = 0;     // likewise
@@ -74,7 +74,8 @@ struct LayerPrice {
   // For a replay of concurrent work instead of the sums above: the layer alone, with exposed collectives in
   // `forwardCommunication`, and the time of each exchange of its state alone.
   Seconds forwardAlone, backwardAlone, forwardCommunication;
-  Seconds gather, scatter; // of ZeRO-3: its parameters, its gradients (also of ZeRO-2 that reduces every micro-batch)
+  Seconds gather, scatter; // exchanges of ZeRO-3: of its parameters, of its gradients (also of ZeRO-2 that reduces
+                           // every micro-batch)
 };
 /// By kind; [1]: wholly recomputed. Depends on zero, shardGroup, gradientGroup, parameterGroup, dp and recompute as
 /// well.

@@ -52,7 +52,7 @@ def PlanKeyAttention
               "Attention kernel (the best of stack and device)">;
 def PlanKeyTpRows
     : PlanKey<"TpRows", 19, "tp_rows", "N",
-              "Tensor-parallel ranks that shard the hidden features (2D); the others shard widths and heads">;
+              "Tensor-parallel ranks that shard the hidden features (2D); the others are column- and row-parallel">;
 def PlanKeyTpDepth
     : PlanKey<"TpDepth", 20, "tp_depth", "N",
               "Tensor-parallel ranks that also shard each sequence between matmuls (3D)">;

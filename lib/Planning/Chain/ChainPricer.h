@@ -1,4 +1,5 @@
-// One model, one grid, one size of micro-batch: searches the layouts of the ops once, and prices steps around them.
+// Estimator for one model, one mesh and one micro-batch size: searches the shardings of the ops once, and estimates
+// steps around them.
 #ifndef PPC_LIB_PLANNING_CHAIN_CHAINPRICER_H
 #define PPC_LIB_PLANNING_CHAIN_CHAINPRICER_H
 
@@ -9,13 +10,13 @@ namespace mlir::ppc {
 
 class ChainPricer {
 public:
-  /// `layout`: dp, micro-batch and what decides programs; `axes`: their product is its tp.
+  /// `layout`: dp, micro-batch and decisions of programs; `axes`: its tp is the number of their ranks.
   ChainPricer(const ChainRequest &request, const ParallelLayout &layout, std::vector<LayoutAxis> axes);
 
   /// Seconds per step that no layout of the ops on these axes goes below, on `pp` stages: each op's fastest kernels.
   double bound(int64_t pp) const;
-  /// The layouts that are fastest within `memory` per rank and stage (0: any), priced with the layout's schedule, state
-  /// and recomputation. Errors: nothing is allowed or fits; a schedule that cannot be made.
+  /// Returns the fastest layout within `memory` per rank and stage (0: any), estimated with the layout's schedule,
+  /// state and recomputation. Errors: nothing is allowed or fits; a schedule that cannot be made.
   llvm::Expected<ChainPlan> plan(const ParallelLayout &layout, Bytes memory);
 
 private:
@@ -25,12 +26,12 @@ private:
   const ChainRequest &request;
   std::vector<LayoutAxis> axes;
   TrainingJob job;
-  std::shared_ptr<TemplateChain> chain;              // of one micro-batch of a data-parallel rank
+  std::shared_ptr<TemplateChain> chain;              // chain for one micro-batch of a data-parallel rank
   std::vector<int> layers;                           // template of each
   std::vector<const std::vector<OpStrategy> *> cuts; // per template; null: open
   PipelineTimer timer;
   PipelineTime time;
-  double flops = 0; // of forward, of one micro-batch, on all ranks of the axes
+  double flops = 0; // FLOPs of forward, for one micro-batch, on all ranks of the axes
   struct Search {
     TemplatePricing pricing;
     TemplateSearch search;

@@ -1,4 +1,4 @@
-// What of a plan file could not be compiled, or would mean nothing, though each section is well formed.
+// Checks of a plan file whose sections are well formed: parts that could not be compiled, or that would have no effect.
 #ifndef PPC_LIB_PLANNING_FILES_PLANCHECKER_H
 #define PPC_LIB_PLANNING_FILES_PLANCHECKER_H
 
@@ -24,7 +24,7 @@ private:
   void checkArgument(const PlannedProgram::Argument &argument);
   void checkBatch();
   void checkRoles();
-  /// That the axes of the section `ops:` are those of the grid that do not cut the batch.
+  /// Checks that the axes of the section `ops:` are the mesh axes that do not shard the batch.
   void checkOps();
   /// Fails where no rank has a part of something, at the key of a section.
   void checkParts(YamlReader &section, llvm::StringRef key, const PlanSections::Axes &axes,
@@ -32,7 +32,7 @@ private:
 
   const PlanSections::Axes *cutOf(llvm::StringRef dimension) const;
   int64_t product(const PlanSections::Axes &axes) const;
-  /// Whether an axis cuts anything that the program has.
+  /// Whether an axis shards anything in the program.
   bool isUsed(llvm::StringRef axis);
 
   YamlReader &file;

@@ -1,5 +1,5 @@
-// Prices the choices of one grid: bounds first, what survives exactly, with the parts of the cost model shared among
-// choices.
+// Estimates the choices of one degree combination: lower bounds first, then exact costs of the rest, with the parts of
+// the cost model shared among choices.
 #ifndef PPC_LIB_PLANNING_GRID_GRIDEXPANDER_H
 #define PPC_LIB_PLANNING_GRID_GRIDEXPANDER_H
 
@@ -15,7 +15,7 @@
 
 namespace mlir::ppc {
 
-/// What happened to the choices of grids.
+/// Numbers of choices by outcome.
 struct ExpansionCounts {
   int64_t prunedBusy = 0;     // by the work of a device
   int64_t prunedPipeline = 0; // by filling and draining the pipeline
@@ -23,9 +23,9 @@ struct ExpansionCounts {
   int64_t memory = 0;         // too large
   int64_t refused = 0;        // by the request's filter
   int64_t needless = 0;       // recomputes though nothing must be
-  int64_t moved = 0;          // cuts with layers moved for memory
+  int64_t moved = 0;          // stage partitions with layers moved for memory
   int64_t timed = 0;          // pipelines timed
-  int64_t priced = 0;         // layouts priced
+  int64_t priced = 0;         // layouts estimated
   void add(const ExpansionCounts &other);
 };
 
@@ -34,7 +34,7 @@ class GridExpander {
 public:
   GridExpander(const PlanRequest &request, ScheduleCache &schedules);
 
-  /// The decisions that a grid holds.
+  /// Decisions in a degree combination.
   static constexpr DecidedKeys gridKeys =
       decided(PlanKey::Devices, PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
               PlanKey::SequenceParallel, PlanKey::MicroBatch, PlanKey::Context, PlanKey::Precision, PlanKey::Attention,
@@ -44,10 +44,10 @@ public:
   /// state exchanged.
   struct KeyBound {
     double total = 0;      // seconds on all stages together
-    double leastLayer = 0; // of one layer
+    double leastLayer = 0; // lower bound of one layer
   };
   KeyBound boundKey(const PlanSpace &space, const PlanGrid &grid);
-  /// The same of all grids with keys that differ in expert degrees only.
+  /// Lower bound for all degree combinations whose keys differ only in expert degrees.
   KeyBound boundFamily(const PlanSpace &space, const PlanGrid &grid);
   /// Whether that is less work.
   static bool hasFamilies(const PlanRequest &request);
@@ -56,26 +56,26 @@ public:
   struct RefinedBound {
     double time = 0;    // 0: not known
     int64_t slices = 1; // that it is of
-    /// Of each kind of state, in the order of PlanSpace::states; infinity: it does not fit. Rounded down.
+    /// Lower bound for each state, in the order of PlanSpace::states; infinity: it does not fit. Rounded down.
     llvm::SmallVector<float, 0> states;
   };
   /// As boundGrid, with what memory demands (GridBound.cpp). Slower. `probes`: of the choices that `probe` goes
   /// through.
   RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit, bool probes = false);
 
-  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs. `bound`: of the
-  /// grid with that limit.
+  /// Adds every choice of the degree combination that fits in `limit` and may be faster than the targets' cutoffs.
+  /// `bound`: bound of the combination with that limit.
   void expand(const PlanSpace &space, const PlanGrid &grid, const RefinedBound &bound, Bytes limit,
               SearchTargets &found, ExpansionCounts &counts);
 
-  /// Adds a few choices of the grid that are likely to be fast, of 1F1B with whole sequences or slices. `bound`: as
-  /// above, of the choices that this goes through.
+  /// Adds a few choices that are likely to be fast, of 1F1B with full sequences or slices. `bound`: as above, for the
+  /// choices that this visits.
   void probe(const PlanSpace &space, const PlanGrid &grid, const RefinedBound &bound, Bytes limit, SearchTargets &found,
              ExpansionCounts &counts);
 
-  /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.
+  /// Makes `best` the choice of the degree combination that needs least memory, if that is less than its own.
   void findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best);
-  /// A lower bound on the memory of every choice of the grid.
+  /// Lower bound on the memory of every choice of the degree combination.
   double boundMemory(const PlanSpace &space, const PlanGrid &grid);
 
 private:
@@ -96,20 +96,21 @@ private:
   KeyBound leastOfMicroBatches(ParallelLayout layout, llvm::function_ref<KeyBound(const PricingContext &)> bound);
   /// totalPrograms; layers without experts once for all expert degrees.
   LayerTotals totalsOf(const PricingContext &context, int64_t slices);
-  /// The same, kept; grids that share layers come close to each other.
+  /// Cached layer programs; combinations that share layers follow each other closely.
   std::shared_ptr<const LayerTotals> programsOf(const PricingContext &context, int64_t slices);
 
-  /// How the layers are cut into so many chunks with the layout's recomputation; valid as long as `programs`.
+  /// Partition of the layers into that number of chunks with the layout's recomputation; valid as long as `programs`.
   llvm::ArrayRef<int64_t> cutFor(const std::shared_ptr<const LayerTotals> &programs, const ParallelLayout &layout,
                                  int64_t chunks);
 
   const PlanRequest &request;
   ScheduleCache &schedules;
-  std::array<int64_t, layerKinds> kinds; // layers of the model, embedding and head
+  std::array<int64_t, layerKinds> kinds; // layers of the model, embedding and LM head
   PipelineTimer timer;
   PipelineTime time;
   std::map<const PipelineProgram *, std::vector<StageGroup>> groups;
-  std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // of Expansion::leastLoads; chunks as placed
+  std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // loads of Expansion::leastLoads; chunks as
+                                                                          // placed
   std::map<ProgramFields, std::shared_ptr<const LayerTotals>> cachedPrograms;
   std::map<ProgramFields, LayerTotals> sharedTotals; // whatever the expert degrees
   /// By programs, recomputation, number of chunks.
@@ -120,7 +121,7 @@ private:
   std::map<const LayerTotals *, CachedCuts> cachedCuts;
   int64_t cachedSpace = 0; // id
   std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>>
-      cachedSchedules; // of cachedSpace; by pp, micro-batches
+      cachedSchedules; // schedules of cachedSpace; by pp, micro-batches
 };
 
 } // namespace mlir::ppc

@@ -1,4 +1,4 @@
-// The choices of one grid on their way from bounds to prices.
+// Choices of one degree combination, from lower bounds to exact costs.
 #ifndef PPC_LIB_PLANNING_GRID_GRIDEXPANSION_H
 #define PPC_LIB_PLANNING_GRID_GRIDEXPANSION_H
 
@@ -26,18 +26,18 @@ LayerPrices leastOfBoth(LayerPrices prices);
 /// Some device has at least its share of the work, and of whole layers.
 double boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches);
 
-/// How state is kept, with what prices it. The layout's schedule and recomputation change as choices are gone through.
+/// A choice of state with its costs. The layout's schedule and recomputation change as choices are visited.
 struct GridExpander::StateEntry {
   StateEntry(const PricingContext &grid, const StateChoice &state) : layout(grid.layout), context(grid, layout) {
     state.setOf(layout);
   }
   ParallelLayout layout;
-  PricingContext context; // of that layout
+  PricingContext context; // context of that layout
   double update = -1;     // LeastState::update
-  double floor = 0;       // of every choice with this state, as far as it is known
+  double floor = 0;       // lower bound of every choice with this state, as far as it is known
 };
 
-/// One grid's choices.
+/// Choices of one degree combination.
 class GridExpander::Expansion {
 public:
   /// `floors`: of each kind of state (RefinedBound); empty: not known.
@@ -52,14 +52,14 @@ public:
   void findLeastMemory(Candidate &best);
 
 private:
-  /// What one choice of schedule looks like under one recomputation and one kind of state.
+  /// A choice of schedule with one recomputation and one state.
   struct Choice {
     size_t entry;
     llvm::ArrayRef<int64_t> cut;
-    double bound;               // of `cut`
-    double movedBound;          // of every cut; infinity: no other one is a choice
+    double bound;               // lower bound of `cut`
+    double movedBound;          // lower bound of every partition; infinity: no other one is a choice
     double order;               // less first
-    std::vector<size_t> states; // of the group
+    std::vector<size_t> states; // states of the group
   };
   /// States that share the times of layers, with one recomputation.
   struct StateGroup {
@@ -74,27 +74,29 @@ private:
     std::vector<size_t> states;
     const PipelineProgram *program = nullptr;
   };
-  using Fits = std::map<std::pair<std::vector<int64_t>, std::vector<int64_t>>, Timed>; // by cut and recomputed layers
+  using Fits = std::map<std::pair<std::vector<int64_t>, std::vector<int64_t>>, Timed>; // by partition and recomputed
+                                                                                       // layers
 
   /// Programs for the slices, and the recomputation that keeps least.
   LayerPrices preparePrices(int64_t slices);
   /// Bounds each schedule with the state that costs layers least. False: none can beat the cutoff.
   bool boundEntries();
-  /// Whether some schedule may be fast enough in the room that a state leaves, where its exchange takes no time.
+  /// Whether some schedule may be fast enough within the memory that a state leaves, if its exchange takes no time.
   bool mayHold(const LeastState &least) const;
   double boundAnyState(size_t entry);
   FloorTerms floorTermsOf(const LayerPrices &prices) const;
   void setRecompute(Recompute next);
-  /// What is left of a group's choices after bounds; `ordersByMemory`: their order knows of memory. `probes`: only of
-  /// those that are probed. False: nothing.
+  /// Collects a group's choices that bounds leave; `ordersByMemory`: their order considers memory. `probes`: only those
+  /// that are probed. Returns false if there are none.
   bool collectChoices(StateGroup &group, bool ordersByMemory, bool probes);
-  /// Whether the state holds the even cut with nothing recomputed, so that whatever is recomputed is so needlessly;
-  /// whether that choice was run, or pruned, or is still to come, makes no difference. False where only recomputation
-  /// is a choice.
+  /// Whether the state fits with the even partition and nothing recomputed, so that any recomputation is needless;
+  /// regardless of whether that choice was run, was pruned, or is still to come. False if only recomputation is a
+  /// choice.
   bool fitsEverythingKept(size_t index, const ScheduleEntry &entry, const PipelineProgram &program);
   void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
   void runFitted(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
-  /// As few recomputed layers as fit the cut, within what the constraints leave of numbers. False: none fits.
+  /// Finds the minimum numbers of recomputed layers that fit with the even partition, within the numbers that the
+  /// constraints leave. Returns false if none fits.
   bool fitEvenCut(size_t index, const Choice &choice, StageFitter &fitter, Fits &fits, StageFit &fit);
   size_t leanestOf(llvm::ArrayRef<size_t> group) const;
   const PipelineProgram &leastLoads(const ScheduleEntry &entry, llvm::ArrayRef<int64_t> cut, const LayerPrices &prices,
@@ -111,7 +113,7 @@ private:
   void setNumbers(ParallelLayout &changed, const StageFit &fit) const;
   bool movesLayers(const ScheduleEntry &entry) const;
 
-  /// The schedule is made for what its chunks take: every number of recomputed layers has another one.
+  /// Whether the schedule is made for the durations of its chunks: every number of recomputed layers has another one.
   bool isFitted(const ScheduleEntry &entry) const {
     return request.stack.fittedSchedules && entry.schedule.kind->fitsDurations();
   }
@@ -128,7 +130,7 @@ private:
   double cutoff(const ParallelLayout &layout, DecidedKeys more) const { return found.cutoff(layout, gridKeys | more); }
 
   static constexpr DecidedKeys allKeys = ~DecidedKeys(0);
-  /// What a kind of state decides.
+  /// Decisions of a state.
   static constexpr DecidedKeys stateKeys =
       decided(PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload, PlanKey::GradientGroup, PlanKey::ParameterGroup);
 
@@ -145,22 +147,22 @@ private:
   enum class Kept : int8_t { Unknown, Fails, Fits };
   std::vector<Kept> fitsKept; // state x entry: whether it fits with everything kept, so that nothing need be recomputed
 
-  std::shared_ptr<const LayerTotals> programs; // of schedules that cut a sequence into so many slices
+  std::shared_ptr<const LayerTotals> programs; // programs for schedules with that number of slices
   int64_t slices = 1;
   PipelineMessages messages;
   Seconds beside;
   Recompute recompute = Recompute::None;
-  /// Of one schedule, whatever the state.
+  /// Lower bounds of one schedule, whatever the state.
   struct EntryBound {
     PipelineFloor pipeline;
-    double floor = infinity; // of `pipeline`: whatever the cut
-    double least = -1;       // of the cuts that are choices; -1: not known
+    double floor = infinity; // bound from `pipeline`: for every partition
+    double least = -1;       // bound over the partitions that are choices; -1: unknown
   };
-  /// Of one recomputation.
+  /// Lower bounds of one recomputation.
   struct EntryBounds {
     std::vector<EntryBound> entries; // empty: not known
     double busy = 0;
-    LayerPrices prices; // of layers with whole state
+    LayerPrices prices; // costs of layers with unsharded state
     std::array<ResidenceTerms, 2> residence;
   };
   struct SlicedTerms {
@@ -169,7 +171,7 @@ private:
   };
   /// The states that offload activations, or the others. `probes`: only until something is found.
   void runSlices(SlicedTerms &terms, bool offloads, bool probes);
-  EntryBounds *bounded = nullptr; // of `recompute`
+  EntryBounds *bounded = nullptr; // bounds of `recompute`
 };
 
 } // namespace mlir::ppc

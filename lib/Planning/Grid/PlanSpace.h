@@ -1,6 +1,6 @@
-// The layouts that a search chooses from, in two levels: grids (degrees and what decides a layer's program), and the
-// choices of one grid (schedule and chunks, recomputation, state, offload). Enumerated here once for the search, its
-// exhaustive twin in the tests, and the verifier.
+// Layouts that a search chooses from, in two levels: degree combinations (degrees and decisions of a layer's program),
+// and the choices of one combination (schedule and chunks, recomputation, state, offload). Enumerated here once for the
+// search, its exhaustive twin in the tests, and the verifier.
 #ifndef PPC_LIB_PLANNING_GRID_PLANSPACE_H
 #define PPC_LIB_PLANNING_GRID_PLANSPACE_H
 
@@ -9,7 +9,7 @@
 
 namespace mlir::ppc {
 
-/// What grids with the same layer programs share.
+/// Part of a degree combination that decides layer programs.
 struct ProgramKey {
   int32_t tp, cp, ep, etp, microBatch;
   bool sequenceParallel;
@@ -18,7 +18,7 @@ struct ProgramKey {
 };
 
 struct PlanGrid {
-  int32_t key; // of PlanSpace::keys
+  int32_t key; // index into PlanSpace::keys
   int32_t dp, pp;
 };
 
@@ -41,15 +41,15 @@ struct StateChoice {
   }
 };
 
-/// Whether `state` only cuts gradients or parameters over fewer ranks than `base`, which cuts them over all: but for
-/// what is gathered or on its way, it takes no less memory, and no less time to update. Of StateChoice and
-/// ParallelLayout.
+/// Whether `state` differs from `base`, which shards gradients and parameters over all ranks, only in that it shards
+/// them over fewer: except for gathered values and transfers in flight, it takes no less memory, and no less time to
+/// update. For StateChoice and ParallelLayout.
 template <typename State> bool isCutLess(const State &state, const State &base) {
   return state.zero == base.zero && state.shardGroup == base.shardGroup && state.offload == base.offload &&
          base.gradientGroup == 0 && base.parameterGroup == 0 && (state.gradientGroup || state.parameterGroup);
 }
 
-/// What states are alike in that exchange as much for layers.
+/// Key of states that take equally long to exchange for layers.
 using StateKey = std::array<int64_t, 4>;
 inline StateKey stateKey(const ParallelLayout &layout) {
   return {layout.zero, layout.shardGroup, layout.gradientGroup, layout.parameterGroup};
@@ -60,21 +60,21 @@ public:
   /// All grids of `devices` devices that the constraints allow.
   PlanSpace(const PlanRequest &request, const PlanConstraints &constraints, int64_t devices);
 
-  /// The same keys under tighter constraints; no grids.
+  /// Space with the same keys under tighter constraints, without degree combinations.
   PlanSpace(const PlanSpace &whole, const PlanConstraints &constraints)
       : keys(whole.keys), request(whole.request), constraints(constraints) {}
 
   std::vector<ProgramKey> keys;
   std::vector<PlanGrid> grids; // in the order of keys
 
-  /// The request's base with the grid's fields; everything else neutral.
+  /// The request's base with the fields of the degree combination; everything else neutral.
   ParallelLayout layoutOf(const PlanGrid &grid) const;
   bool allows(PlanKey key, int64_t value) const { return constraints.allows(key, value); }
 
-  /// The choices of a grid; each in a fixed order. Empty: the constraints leave none.
+  /// Choices of a degree combination; each in a fixed order. Empty: the constraints leave none.
   std::vector<ScheduleChoice> schedules(const ParallelLayout &layout) const;
   std::vector<Recompute> recomputes() const;
-  /// Of states, those that are cut less (isCutLess) behind what they are cut less than.
+  /// States; those that are sharded less (isCutLess) come after those that are sharded more.
   std::vector<StateChoice> states(const ParallelLayout &layout) const;
   /// Each stage may have a number of recomputed layers of its own, chosen by the search.
   bool choosesByStage() const;
@@ -88,17 +88,18 @@ public:
 private:
   static int64_t nextId();
   static bool mayChooseGroups(const Stack &stack);
-  /// Gradients and parameters may be cut over groups of their own without a pin: what software has is known to have
-  /// none.
+  /// Whether gradients and parameters may be sharded over separate groups without a pin: known software does not
+  /// support it.
   const bool choosesGroups = mayChooseGroups(request.stack);
-  /// What gradients and parameters may be cut over beside such a state (StateChoice), all that share it first.
+  /// Groups over which gradients and parameters may be sharded with such a state (StateChoice), the full shard group
+  /// first.
   using StateGroups = llvm::SmallVector<std::pair<int64_t, int64_t>, 8>;
   StateGroups stateGroups(int64_t zero, int64_t shardGroup, const ParallelLayout &layout) const;
   std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
   /// Adds grids with the key and all expert degrees, for these numbers of dp and pp.
   void addKeys(ProgramKey key, int64_t devices, llvm::ArrayRef<std::pair<int64_t, int64_t>> rest);
   bool depthMovesLess(const ParallelLayout &layout) const;
-  /// tpRows and tpDepth of a grid with these degrees: none, and what is pinned, or moves less.
+  /// Values of tpRows and tpDepth for these degrees: none, and those that are pinned, or move less.
   std::vector<std::pair<int64_t, int64_t>> tensorAxes(const ParallelLayout &layout) const;
 };
 

@@ -34,14 +34,14 @@ public:
 
   /// The grids of a space in any order, with 0 for bounds: enough for findLeastMemory.
   BoundedSpace enumerate(const PlanConstraints &constraints, int64_t devices) const;
-  /// Prices every grid's bound.
+  /// Computes the bound of every degree combination.
   BoundedSpace bound(const PlanConstraints &constraints, int64_t devices);
   /// With the bound of every key.
   BoundedSpace boundKeys(BoundedSpace bounded);
   /// The grids of `whole` that tighter constraints leave.
   static BoundedSpace restrict(const BoundedSpace &whole, const PlanConstraints &constraints);
-  /// What the targets look for, at once: each grid is expanded for all that it may serve. `seeds`: known candidates of
-  /// the space. `stage`: of the progress that is reported.
+  /// Searches for all targets at once: each degree combination is expanded for all targets that it may serve. `seeds`:
+  /// known candidates of the space. `stage`: name in the reported progress.
   SearchOutcome search(const BoundedSpace &bounded, Bytes limit, SearchTargets targets, llvm::StringRef stage = "plans",
                        llvm::ArrayRef<Candidate> seeds = {});
   /// The `capacity` best candidates of different shapes.
@@ -50,7 +50,7 @@ public:
   /// The layout of the space that needs least memory (its time is not set); nothing: every one is refused.
   std::optional<Candidate> findLeastMemory(const BoundedSpace &bounded);
 
-  /// use(i, worker) for i in [0, count), on all cores or so many, in any order.
+  /// Calls use(i, worker) for i in [0, count), on all cores or on `maxThreads`, in any order.
   void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use,
                 size_t maxThreads = std::numeric_limits<size_t>::max());
 
@@ -60,18 +60,19 @@ public:
 private:
   /// Bounds the keys of grids from `begin` on, of some whose bounds are at most `latest`.
   void settle(const BoundedSpace &bounded, size_t begin, double latest);
-  /// By the grid's key.
+  /// Bound of the combination's key.
   double boundOf(const BoundedSpace &bounded, const PlanGrid &grid) const;
   void putFirst(BoundedSpace &bounded);
   /// `done`: of the stage; `more`: done since the last report or search.
   void report(llvm::StringRef stage, int64_t done, int64_t more, int64_t left, double best);
 
-  /// What memory makes of the bound of a grid, for searches that follow: with as much memory or less it holds, too.
+  /// Bound of a degree combination tightened by a memory limit, for later searches: it holds with that limit or less,
+  /// too.
   struct Refined {
     GridExpander::RefinedBound bound;
     Bytes limit;
   };
-  using RefinedBounds = llvm::DenseMap<size_t, Refined>; // by number of the grid
+  using RefinedBounds = llvm::DenseMap<size_t, Refined>; // by number of the degree combination
 
   /// The open grids of one search, best first.
   class Queue;

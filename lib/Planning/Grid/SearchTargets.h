@@ -1,5 +1,5 @@
-// What a search looks for: the best few layouts, and the best one without each of some decisions' values. Priced
-// layouts in a total order.
+// Targets of a search: the best few layouts, and the best one without each of some decisions' values. Candidates in a
+// total order.
 #ifndef PPC_LIB_PLANNING_GRID_SEARCHTARGETS_H
 #define PPC_LIB_PLANNING_GRID_SEARCHTARGETS_H
 
@@ -58,19 +58,20 @@ public:
   std::vector<SearchTarget> targets;
   /// Every candidate that none beats in both time and memory is kept, too.
   bool keepsFront = false;
-  /// The front is complete up to this share behind the fastest candidate, whatever the targets' cutoffs.
+  /// The front is complete up to this share slower than the fastest candidate, whatever the targets' cutoffs.
   double frontTolerance = 0;
   std::vector<Candidate> front; // fastest first
 
   /// No layout slower than this gets in anywhere; minus infinity: no target admits it.
   double cutoff(const ParallelLayout &layout, DecidedKeys known) const;
-  /// Of any layout.
+  /// Cutoff for any layout.
   double cutoff() const;
   void add(const Candidate &candidate);
   void merge(const SearchTargets &other);
   void sawMemory(const ParallelLayout &layout, DecidedKeys known);
   void sawRefusal(const ParallelLayout &layout, DecidedKeys known);
-  /// The least memory of those up to `frontTolerance` behind the fastest. Requires: a front that is not empty.
+  /// Candidate with the least memory among those within `frontTolerance` of the fastest. Requires a front that is not
+  /// empty.
   const Candidate &leastMemory() const;
 
 private:

@@ -1,5 +1,4 @@
-// Plans for clusters of several groups of devices of different kinds: each group alone, and pipelines whose stages lie
-// on several.
+// Plans for heterogeneous clusters: each group of devices alone, and pipelines with stages on several groups.
 #ifndef PPC_LIB_PLANNING_GROUP_GROUPSEARCH_H
 #define PPC_LIB_PLANNING_GROUP_GROUPSEARCH_H
 
@@ -29,7 +28,7 @@ public:
   std::vector<Recompute> recomputes() const;
   std::vector<int64_t> zeros(const ParallelLayout &layout) const;
   /// With schedules of one chunk per device: all layers recomputed on some of the groups and none on the others, as
-  /// stage_recomputed_layers before the layers are cut.
+  /// stage_recomputed_layers before the layers are partitioned.
   std::vector<llvm::SmallVector<int64_t, 8>> recomputedOnGroups(llvm::ArrayRef<int64_t> stages) const;
 
 private:
@@ -37,11 +36,11 @@ private:
   PlanSpace choices;
 };
 
-/// What keeps pinned choices from being searched for stages on several groups ("offload optimizer"); empty: nothing.
+/// Returns the pinned choice that is not searched for stages on several groups ("offload optimizer"); empty: none.
 std::string notSearchedOverGroups(const PlanConstraints &constraints);
 
-/// Prices a layout of several groups; where it does not fit and stages have one chunk, with layers moved to devices
-/// that have memory left. Nothing: it cannot be, or does not fit.
+/// Estimates a layout on several groups; if it does not fit and stages have one chunk, with layers moved to devices
+/// that have memory left. Returns std::nullopt if it is invalid or does not fit.
 std::optional<Plan> fitOverGroups(const PlanRequest &request, ParallelLayout layout, StepEstimator &estimator,
                                   PipelineTimer &timer);
 

@@ -95,7 +95,7 @@ public:
   TemplateChoice choice(std::vector<int> assignment, double pricePerByte) const;
   /// The part of an assignment's time that is spent in kernels; the rest moves data.
   double kernelTime(const std::vector<int> &assignment) const;
-  /// Returns transfers and saved values, in the order of values. The price of memory decides which values are gathered
+  /// Returns transfers and saved values, in the order of values. The cost of memory decides which values are gathered
   /// again.
   std::vector<Movement> movements(const std::vector<int> &assignment, double pricePerByte);
 
