@@ -81,7 +81,7 @@ TEST_F(EmulatedLinksTest, TransfersShareTheirPort) {
   }
 }
 
-// Who tells the links late when a transfer began loses nothing: alone it ends when it would have, even if that is past.
+// Links that learn late of a transfer lose nothing: a lone transfer ends when it would have, even if that is past.
 TEST_F(EmulatedLinksTest, TransfersToldLateEndInTime) {
   LinkLayout layout{{rate}, {}, {}};
   LinkLayout::Route route{{{0, 1}}, latency};

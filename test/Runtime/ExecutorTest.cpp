@@ -82,7 +82,7 @@ json sequentialManifest(int slots) {
 
 class ExecutorTest : public ::testing::Test {
 protected:
-  // What happens in two steps, or two evaluations.
+  // Actions of two steps, or of two evaluations, as text.
   std::string log(const json &text, bool evaluates = false) {
     Manifest manifest = parseManifest(text.dump());
     RecordingTransport transport;

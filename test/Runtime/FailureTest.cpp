@@ -52,7 +52,7 @@ TEST_P(FailureTest, RanksDoNotSurviveTheirLauncher) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, FailureTest, ::testing::Values("1,2,2", "2,1,2"));
 
-// As some of those that start programs do, and a program inherits it.
+// Some launchers ignore SIGCHLD, and a program inherits it.
 TEST(FailureTest, ARunEndsWhereTheEndsOfChildrenAreIgnored) {
   ProgramRun run({"env", "--ignore-signal=CHLD"}, {}, "1,1,2", {"--synthetic", "--steps", "2", "--quiet"});
   EXPECT_EQ(run.wait(), 0) << run.err();

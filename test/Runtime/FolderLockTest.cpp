@@ -172,7 +172,7 @@ TEST_P(FolderLockTest, ACopyByHardLinksHasALockOfItsOwn) {
   EXPECT_TRUE(fs::is_empty(copy));
 }
 
-// Where a link has the name of the lock, its file is not written.
+// If a link has the name of the lock, its file is not written.
 TEST_P(FolderLockTest, NoFileIsWrittenThroughALink) {
   fs::create_directories(folder);
   const std::string target = folder + "/target", text = "not of a lock";

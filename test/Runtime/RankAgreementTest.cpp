@@ -120,7 +120,7 @@ std::map<std::string, std::string> placeholders() {
   return found;
 }
 
-// Those that a process answers alone, without a run.
+// Options that a process answers alone, without a run.
 bool isAnswered(const std::string &name) { return name == "--help" || name == "--version" || name == "--show-plan"; }
 
 TEST_P(RankAgreementTest, EveryOptionIsCompared) {

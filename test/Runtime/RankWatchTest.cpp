@@ -193,7 +193,7 @@ TEST(RankWatchTest, SnapshotsAreOfOneAction) {
   writer.join();
 }
 
-// Nor when the rank is stopped for good after any of its instructions.
+// Likewise if the rank is stopped for good after any of its instructions.
 TEST(RankWatchTest, SnapshotsOfAStoppedRankAreOfOneAction) {
   void *memory = mmap(nullptr, sizeof(RankProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -228,7 +228,7 @@ TEST(RankWatchTest, SnapshotsOfAStoppedRankAreOfOneAction) {
   munmap(memory, sizeof(RankProgress));
 }
 
-// Nor does it see parts of two calls.
+// A reader does not see parts of two calls.
 TEST(RankWatchTest, SnapshotsAreOfOneCall) {
   RankProgress progress{};
   std::atomic<bool> ends{false};

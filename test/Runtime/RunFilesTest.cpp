@@ -218,7 +218,7 @@ TEST_F(RunFilesTest, ACommandThatWorkedWorksAgain) {
       ProgramRun run("1,1,1", arguments);
       EXPECT_EQ(run.wait(), 0) << time << ": " << arguments.back() << ": " << run.err();
     }
-  // Where it would be one, it is refused the first time, too.
+  // A log at a path that the run reads is refused the first time, too.
   ProgramRun pair("1,1,1", {"--data", folder / "book.bin", "--steps", "1", "--log", folder / "book.idx"});
   EXPECT_EQ(pair.wait(), 1);
   fs::remove(folder / "book.idx");

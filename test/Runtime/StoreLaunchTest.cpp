@@ -98,7 +98,7 @@ TEST(StoreLaunchTest, RunsOfTwoAddressesShareAPort) {
 }
 
 TEST(StoreLaunchTest, AMissingRankIsNamed) {
-  // Where the others are late, too, they are given more time.
+  // If the others are late, too, they are given more time.
   for (int seconds = 1; seconds < int(patience); seconds *= 2) {
     Runs runs =
         start(3, freePort(), "1,1,3", {"--synthetic", "--steps", "2", "--join-timeout", std::to_string(seconds)}, 1);

@@ -76,8 +76,8 @@ bool usesDoubles(func::FuncOp function) {
   return llvm::any_of(function.getArgumentTypes(), [](Type type) { return getElementTypeOrSelf(type).isF64(); });
 }
 
-/// Where the first elements of buffers are: of a view `addresses` has its source, and its type the offset, which takes
-/// long to ask for.
+/// Addresses of the first elements of buffers: for a view `addresses` has its source, and its type the offset, which
+/// takes long to query.
 class FirstElements {
 public:
   explicit FirstElements(const llvm::DenseMap<Value, uint64_t> &addresses) : addresses(addresses) {}
@@ -284,7 +284,7 @@ std::string KernelProgram::notExecuted(func::FuncOp function) const {
   return found;
 }
 
-/// As the driver does for kernels on the stand-in.
+/// Encodes a tensor map as the fake driver does for kernels.
 static ptx::TensorMap encode(const cuda::LaunchTensorMap &map, uint64_t address) {
   ptx::TensorMap encoded;
   encoded.rank = uint8_t(map.sizes.size());

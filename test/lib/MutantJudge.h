@@ -9,7 +9,7 @@ namespace mlir::ppc::test {
 
 class MutantJudge {
 public:
-  /// By device, buffer and rank.
+  /// Results by device, buffer and rank.
   using Outputs = std::vector<std::vector<RankTensors>>;
 
   /// `program` computes the @step of `whole`.

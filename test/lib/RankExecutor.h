@@ -38,7 +38,7 @@ private:
     std::vector<std::vector<RankTensors>> memory; ///< by buffer and slot
     SmallVector<Operation *> actions, behind;     ///< before what all stages run together, and after it
     ppcrt::RoutineOp last;                        ///< routine of the last run
-    /// By buffer and slot: the buffer, of those that share it, and the micro-batch that used it last.
+    /// State by buffer and slot: the buffer, of those that share it, and the micro-batch that used it last.
     std::vector<std::vector<std::pair<int64_t, int64_t>>> holders;
     size_t next = 0;
   };

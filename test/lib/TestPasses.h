@@ -19,7 +19,7 @@ void registerTestLayoutCases();
 void registerTestModelCases();
 void registerTestTimeMutations();
 
-/// All of them.
+/// Registers all test passes.
 void registerTestPasses();
 
 } // namespace mlir::ppc::test

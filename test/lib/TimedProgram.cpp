@@ -37,7 +37,7 @@ const TimedProgram::Communication &TimedProgram::communicationOf(func::FuncOp co
   return communications[code] = std::move(found);
 }
 
-/// Those of the ranks over `axes` that are on one of `stages`.
+/// Members of the group over `axes` that are on one of `stages`.
 static SmallVector<int64_t> membersOver(GridAttr grid, int64_t rank, ArrayAttr axes,
                                         std::optional<ArrayRef<int64_t>> stages) {
   RankGrid ranks(grid);

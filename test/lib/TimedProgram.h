@@ -72,7 +72,8 @@ public:
   std::vector<Rendezvous> meetings;
   /// Activities of each rank and stream, in order.
   std::vector<SmallVector<size_t>> queues;
-  /// As hosts issue them: of each rank all but sends in one queue, and each send in one of its own.
+  /// Queues as the CPU backend issues them: all actions of a rank but sends in one queue, and each send in a queue of
+  /// its own.
   std::vector<SmallVector<size_t>> hostQueues;
 
   int64_t ranksOfDevice() const { return GridAttr(deviceGrid).deviceCount(); }

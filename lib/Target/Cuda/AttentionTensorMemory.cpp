@@ -266,7 +266,7 @@ private:
     return {largest, t->fma(row.sum, shrink, storePowers(values, largest, scale))};
   }
 
-  /// Where the scores were; returns their sum.
+  /// Stores exponentials over their scores; returns their sum.
   Value storePowers(const Registers &values, Value largest, Value scale) {
     constexpr size_t together = 32;
     Value minus = arith::NegFOp::create(b, t->mul(largest, scale)), sums[4];

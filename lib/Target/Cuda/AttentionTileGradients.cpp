@@ -302,8 +302,7 @@ private:
   Value powerOf(Value score, Value seen, Value logarithm, Value distance) {
     Value minus = arith::NegFOp::create(b, logarithm);
     if (slope) {
-      Value away =
-          ofQueries ? plus(start, distance) : this->minus(start, distance); // distance of the query from the key
+      Value away = ofQueries ? plus(start, distance) : this->minus(start, distance); // query position - key
       away = arith::IndexCastOp::create(b, b.getI32Type(), this->minus(w.index(0), away));
       minus = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), away), minus);
     }

@@ -69,7 +69,7 @@ private:
     int64_t tiles = llvm::divideCeil(p.queries, rowsOfBlock);
     SmallVector<Value> at = w.delinearize(w.asIndex(block), {tiles, p.batch, p.heads, p.groups});
     batch = at[1], head = at[2], group = at[3];
-    // Those with most keys begin first.
+    // Blocks with most keys start first.
     firstOfBlock = times(p.causal ? minus(w.index(tiles - 1), at[0]) : at[0], rowsOfBlock);
     Value own = w.asIndex(arith::ShRUIOp::create(b, t->lane, w.i32(2)));
     firstRow = plus(plus(firstOfBlock, times(w.asIndex(t->warp), rowsOfWarp)), own);

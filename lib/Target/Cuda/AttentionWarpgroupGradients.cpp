@@ -443,7 +443,7 @@ private:
   Value head, firstOfBlock, start;
   Value first, middle, end; // tiles of queries
   Value realQueries;        // number of queries that are not padding
-  Value logarithms;         // where those of the head begin
+  Value logarithms;         // address of the head's first one
   Value rows[2];            // this lane's keys
 };
 

@@ -35,7 +35,7 @@ protected:
 
   /// Starts the kernel of `blocks` blocks, once everything is added.
   void begin(int64_t blocks, int64_t threads = (1 + users) * kWarpgroup);
-  /// By one thread, before others use them.
+  /// Called by one thread, before others use the barriers.
   void initializeBarriers(Value isFirst);
   /// `copy` is for one thread of the first warpgroup, `beside` (if any) for all of that warpgroup, `use` for the
   /// others, which are `own` = 0 and 1.

@@ -50,8 +50,7 @@ SmallVector<unsigned> orderOfLoops(linalg::GenericOp generic) {
     if (!type)
       continue;
     SmallVector<int64_t> steps = patternOf(generic, *input)->steps;
-    int64_t between =
-        int64_t(type.getElementTypeBitWidth()) / 8; // bytes between the operand's elements, in the loops inside
+    int64_t between = int64_t(type.getElementTypeBitWidth()) / 8; // stride in bytes, in the loops inside
     for (size_t loop = sizes.size(); loop-- > 0;) {
       if (steps[loop])
         between *= sizes[loop];

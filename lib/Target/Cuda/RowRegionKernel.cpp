@@ -558,8 +558,8 @@ private:
   Value row;
   llvm::DenseMap<Value, Value> numbers;               // this row's scalars, by buffer
   llvm::DenseMap<Value, SmallVector<Value>> elements; // this row's elements that stay in registers, by buffer
-  std::map<std::pair<void *, std::string>, SmallVector<Value>>
-      columnInputs;                                // this phase's inputs, by buffer and offset
+  /// This phase's inputs, by buffer and offset.
+  std::map<std::pair<void *, std::string>, SmallVector<Value>> columnInputs;
   llvm::MapVector<Value, SmallVector<Value>> sums; // column sums
 };
 

@@ -19,7 +19,7 @@ public:
   using Registers = SmallVector<Value>;
   static constexpr int64_t columns = 512, rows = 128; // columns of the memory; rows of an MMA
 
-  /// All of it, by one warp, which gives it back as well. The address is put into shared memory.
+  /// Allocates all of it, by one warp, which also frees it. The address is stored in shared memory.
   void allocate(Value place);
   void release(Value address);
 

@@ -118,7 +118,7 @@ std::byte *find(const Layout &layout, uint64_t address, int32_t entry, const cha
   return found;
 }
 
-// All of it in rows, transposed if asked for.
+// All elements in rows, transposed if asked for.
 std::vector<double> unpack(const Layout &layout, const std::byte *from, bool transposed) {
   std::vector<double> values(size_t(layout.rows * layout.columns));
   for (uint64_t column = 0; column < layout.columns; ++column)

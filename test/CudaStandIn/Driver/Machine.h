@@ -58,7 +58,7 @@ struct Stream {
   Clock clock; // time of the operation issued last
   std::deque<Item> items;
   bool isBusy = false;                        // with the first of them
-  std::vector<NamedWork> *captured = nullptr; // where what is issued goes instead, while a graph is made
+  std::vector<NamedWork> *captured = nullptr; // receives issued operations instead, while a graph is captured
 };
 
 // Numbers of cuda.h.

@@ -107,7 +107,7 @@ int cuFuncSetAttribute(LoadedFunction *function, int attribute, int value) {
   return Success;
 }
 
-// As the stand-in's own kernels read it (Ptx/TensorMap.h).
+// Encodes a map in the format that the fake driver's kernels read (Ptx/TensorMap.h).
 int cuTensorMapEncodeTiled(void *encoded, int type, unsigned rank, void *address, const uint64_t *sizes,
                            const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
                            int swizzle, int, int fill) {

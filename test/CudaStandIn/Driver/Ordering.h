@@ -16,7 +16,7 @@ namespace standin {
 
 // [stream]: how many of its operations have come before.
 using Clock = std::vector<uint64_t>;
-// Not before either of them.
+// Sets `clock` to the later of both, per stream.
 void join(Clock &clock, const Clock &other);
 
 struct Operation {
@@ -30,7 +30,7 @@ using OperationPointer = std::shared_ptr<const Operation>;
 // "kernel 'rows_8f03' (stream 0, operation 12)"
 std::string describe(const Operation &operation);
 
-// Who wrote the bytes of a device last, and who has read them since.
+// Last writers of the bytes of a device, and their readers since.
 class UseHistory {
 public:
   // Records the uses of `memory` by `operation`. Throws ptx::Fault if an operation that is not ordered before it has

@@ -67,7 +67,7 @@ struct Communicator {
   bool isAborted = false;
 };
 
-// All of this process, and how many calls it has issued on them.
+// Communicators of this process, and the number of calls issued on them.
 std::vector<Communicator *> communicators;
 uint64_t callsIssued = 0;
 

@@ -25,8 +25,8 @@ struct CallFacts {
 class Rendezvous {
 public:
   static constexpr int mostMembers = 64;
-  static constexpr uint64_t slotBytes = uint64_t(64)
-                                        << 20; // virtual size of a member's slot; only used pages take memory
+  // Virtual size of a member's slot; only used pages take memory.
+  static constexpr uint64_t slotBytes = uint64_t(64) << 20;
 
   static constexpr uint64_t rememberedTurns = 4096;
 

@@ -28,7 +28,7 @@ public:
   // `predicate` is what bar.red combines: for how many threads it holds.
   void arrive(Warp &warp, int number, uint32_t threads, bool waits, uint32_t predicate);
   void countInstruction();
-  // Those of the warps that wait go on.
+  // Resumes the waiting warps of `those`.
   void wake(uint32_t those);
   // Now one and now the other.
   bool flip() { return (noise = noise * 6364136223846793005u + 1442695040888963407u) >> 63; }

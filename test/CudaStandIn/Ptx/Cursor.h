@@ -21,7 +21,7 @@ public:
   void expect(char c);
   // An identifier, directive, register or name: letters, digits, and _ $ % . (a dot only where `dots`).
   std::string word(bool dots);
-  // As far as the next white space, ';' or '{', without comments: an opcode with its modifiers.
+  // The text up to the next white space, ';' or '{', without comments: an opcode with its modifiers.
   std::string opcode();
   bool atNumber();
   struct Number {

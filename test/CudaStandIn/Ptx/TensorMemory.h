@@ -23,8 +23,8 @@ struct Instruction;
 
 class TensorMemory {
 public:
-  static constexpr int rows = 128, columns = 512,
-                       quarters = 4; // quarters have 32 lanes, each for one warp of a warpgroup
+  // A quarter has 32 lanes, for one warp of a warpgroup.
+  static constexpr int rows = 128, columns = 512, quarters = 4;
 
   explicit TensorMemory(Block &block) : block(block) {}
 

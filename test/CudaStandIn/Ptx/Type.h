@@ -33,7 +33,7 @@ enum class Type : uint8_t {
   F64,
 };
 
-// By its name in the instruction set, without the dot: "u32".
+// The type of that name in the instruction set, without the dot: "u32".
 std::optional<Type> typeNamed(std::string_view name);
 std::string_view nameOf(Type type);
 // Size in memory; a predicate has none (0).

@@ -99,7 +99,7 @@ std::byte *Warp::local(int lane, uint64_t offset, int64_t bytes) {
 Warp::Group Warp::pick() const {
   Group group;
   group.place = group.others = INT_MAX;
-  // Those that wait for others run with them, and are not picked for themselves.
+  // Lanes that wait for others run with them, and are not picked separately.
   for (uint32_t ready = live & ~held; ready; ready &= ready - 1)
     group.place = std::min(group.place, places[__builtin_ctz(ready)]);
   for (uint32_t rest = live; rest; rest &= rest - 1) {

@@ -175,7 +175,7 @@ KERNEL race_copy_not_waited(GLOBAL const void *x, GLOBAL const void *y, GLOBAL c
   out[THREAD] = ((volatile SHARED u16 *)tileA)[THREAD];
   wait(full, 0);
 }
-// Who waits may not find it there at once.
+// A single try_wait may return before the phase has completed.
 KERNEL sometimes_wait_once(GLOBAL const void *x, GLOBAL const void *y, GLOBAL const void *mapX, GLOBAL const void *mapY, GLOBAL float *out) {
   start(1);
   if (THREAD == 0) {

@@ -1,4 +1,4 @@
-// Where groups lie, against an enumeration of every group of the cluster.
+// Placement of groups, against an enumeration of every group of the cluster.
 #include "RandomClusters.h"
 
 #include <gtest/gtest.h>

@@ -75,7 +75,7 @@ TEST(ArenaMemory, GrowsWithTheMicroBatchAndShrinksWithSharding) {
     ArenaCase::Held held = each.held();
     ASSERT_GT(held.kept, 0);
     ASSERT_GT(held.scratch, 0);
-    // All of it is of tokens.
+    // Saved and scratch bytes are proportional to tokens.
     ArenaCase twice = each;
     twice.layout.microBatch *= 2;
     ArenaCase::Held more = twice.held();

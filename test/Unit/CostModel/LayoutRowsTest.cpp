@@ -45,7 +45,7 @@ TEST(LayoutRows, MissingAndUnknownColumnsAreNamed) {
   };
   EXPECT_EQ(errorOf("id,cluster,seq_len,global_batch\na,dgx-a100,1024,8\n"),
             "column model: expected the path of a config.json, or layers, hidden, heads, vocab, ...");
-  // Also where one stage leaves nothing to schedule.
+  // Columns are checked even if one stage leaves nothing to schedule.
   llvm::StringRef shape =
       "layers,hidden,heads,vocab,cluster,seq_len,global_batch,schedule\n2,64,2,512,dgx-a100,1024,8,";
   EXPECT_EQ(errorOf((shape + "1f1b\n").str()), "");

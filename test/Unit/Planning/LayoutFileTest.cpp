@@ -312,11 +312,12 @@ TEST(LayoutFile, SectionsOfTheCompilerMustSayTheSame) {
         std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 9 ]", "stage 0 has other layers here"),
         std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 5, 10 ]", "pp is 3 here and 2 in"),
         std::tuple("schedule: 1f1b", "schedule: gpipe", "schedule is gpipe here and 1f1b in"),
-        std::tuple("layout:", "parameters: { w: [ tp ] }\nlayout:", "shardings of single parameters are for ppc-compile")}) {
+        std::tuple(
+            "layout:", "parameters: { w: [ tp ] }\nlayout:", "shardings of single parameters are for ppc-compile")}) {
     std::string message = messageWith(from, to);
     EXPECT_EQ(message.rfind("p.yaml:", 0), 0u) << message;
     EXPECT_NE(message.find(expected), std::string::npos) << message;
-    // Who reads those sections may find them edited.
+    // Readers of those sections may find them edited.
     std::string edited = text;
     edited.replace(edited.find(from), std::string(from).size(), to);
     PlanConstraints constraints;

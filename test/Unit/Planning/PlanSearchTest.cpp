@@ -19,9 +19,9 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
   double best = std::numeric_limits<double>::infinity();
   StepEstimator estimator;
   int64_t devices = problem.cluster.deviceCount();
-  PlanSpace choices(request, problem.constraints,
-                    devices); // choices of one degree combination; the combinations are enumerated here
-  /// Whether it can be, and fits.
+  // Choices of one degree combination; the combinations are enumerated here.
+  PlanSpace choices(request, problem.constraints, devices);
+  /// Whether the layout is possible, and fits.
   auto visit = [&](const ParallelLayout &layout) {
     if (brokenConstraint(problem.constraints, layout) || (request.refuse && !request.refuse(layout).empty()))
       return false;
@@ -468,7 +468,7 @@ TEST(PlanSearch, UsesFewerDevicesWhereThatIsFaster) {
     ASSERT_EQ(best.notes.size(), 1u);
     EXPECT_EQ(best.notes.front().rfind("uses " + std::to_string(chosen.layout.devices()) + " of ", 0), 0u)
         << best.notes.front();
-    // As the search over that many finds it.
+    // The search over that many devices finds the same plan.
     request.constraints.pin(PlanKey::Devices, chosen.layout.devices());
     EXPECT_EQ(toString(llvm::cantFail(searchPlan(request)).plans.front().layout), toString(chosen.layout))
         << "problem " << i;

@@ -38,7 +38,7 @@ static ModelShape llama() {
   return model;
 }
 
-/// As torchtitan's 16B of DeepSeek-V3.
+/// The 16B flavor of DeepSeek-V3 in torchtitan.
 static ModelShape deepseek() {
   ModelShape model = llamaShape(27);
   model.family = "deepseek_v3";

@@ -273,7 +273,7 @@ TEST(StepSimulation, TakesNoLessWithContention) {
   EXPECT_GT(slowedByLinks, 0);
 }
 
-// Where events are kept a task is written for every action; else actions are gone through in runs, with the same rates.
+// If events are kept, a task is written for every action; else actions are simulated in runs, with the same rates.
 TEST(StepSimulation, IsTheSameInRunsAsTaskByTask) {
   unsigned seed = testSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// Where programs of the CUDA Toolkit are looked for.
+// Search paths for programs of the CUDA Toolkit.
 #include "ppc/Support/CudaTools.h"
 
 #include "llvm/ADT/SmallString.h"

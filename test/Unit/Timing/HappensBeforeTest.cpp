@@ -1,4 +1,4 @@
-// What happens before what in random programs, against all paths through all events.
+// The happens-before order of random programs, against all paths through all events.
 #include "RandomProgram.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"

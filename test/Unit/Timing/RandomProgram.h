@@ -15,7 +15,7 @@ class RandomProgram {
 public:
   explicit RandomProgram(uint32_t seed);
 
-  /// As IR.
+  /// The program as IR.
   std::string text() const;
 
   struct Action {
@@ -30,7 +30,7 @@ public:
     std::vector<size_t> lasts = {};   ///< for each of `buffers`, the number of the action that ends the use
     size_t run = SIZE_MAX, entry = 0; ///< for a completion event: the number of its run, and the entry
   };
-  /// By device, in the order of issue; what the code of a run reaches follows it.
+  /// Actions by device, in the order of issue; completion events of a run follow it.
   const std::vector<Action> &getActions() const { return actions; }
 
   /// Whether the end (or the begin) of one action comes before the begin of another one, by all paths through all

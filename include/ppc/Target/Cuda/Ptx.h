@@ -22,7 +22,8 @@ struct Chip {
 /// The chips that PPC compiles for, each with the lowest version that its kernels need: sm_80 and sm_90a 8.0,
 /// sm_100a 8.6.
 ArrayRef<Chip> knownChips();
-/// By name. The error lists the known ones; LLVM would abort for a pair of chip and version that does not exist.
+/// The chip of that name. The error lists the known ones; LLVM would abort for a pair of chip and version that does not
+/// exist.
 llvm::Expected<Chip> chipNamed(StringRef name);
 
 /// Passes that lower the bodies of kernels to the LLVM and NVVM dialects.
