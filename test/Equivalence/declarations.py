@@ -3,7 +3,7 @@
 
     declarations.py --build BUILD [--count N] [--seed S] [NAME...]
 
-Properties that the interpreter of `mutations.py` cannot see, because it loads no files, draws no initial values and computes in f64: how
+Properties that the interpreter of `mutations.py` cannot see, because it loads no files, samples no initial values and computes in f64: how
 parameters begin, of which tensors buffers hold blocks, how files store the weights, the shape of a step, and factors that f32 cannot
 hold. N mutations of each kind per plan of plans.py to which they apply; a mutation that an op's own verifier refuses does not count.
 """

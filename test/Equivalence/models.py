@@ -4,9 +4,9 @@
     models.py --build BUILD [--count N] [--seed S] [--mutants N] [--keep FOLDER]
     models.py --build BUILD --replay FOLDER
 
-A model is a sum or a mean of what a few ops make of an embedding and of parameters: broadcasts, masks, constants, products with vectors,
-norms, whose dimensions a layout cuts evenly or not. Numbers are those of the interpreter in f64 (ppc-opt --test-ppc-layout-cases). With
---mutants so many mistakes are made in each program; one that changes numbers and is proved all the same is a failure. What fails is printed
+A model is a sum or a mean of what a few ops make of an embedding and of parameters: broadcasts, masks, constants, matmuls with vectors,
+norms, whose dimensions a layout shards evenly or not. Numbers come from the interpreter in f64 (ppc-opt --test-ppc-layout-cases). With
+--mutants N, N mutations are made in each program; one that changes numbers and is proved all the same is a failure. What fails is printed
 with its seed, and kept with --keep; --replay runs what was kept: models whose first line is their layout.
 """
 import argparse

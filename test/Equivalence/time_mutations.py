@@ -3,7 +3,7 @@
 
     time_mutations.py --build BUILD [--count N] [--orders N] [--seed S] [--log FOLDER] [NAME...]
 
-N mutations of each kind (wait, token, slot, place, offset, bucket, stream, group, order, early) per program. A mutation matters when one of the
+N mutations of each kind (wait, token, slot, `place`, offset, bucket, stream, group, order, early) per program. A mutation matters when one of the
 random orders in which the program is executed hangs, has two actions on the same bytes at once, or gives other numbers. Fails when
 one that matters is accepted by all verifiers, or fewer than --least mutations were made. A miss is named by program, seed, kind and
 number; `only=KIND number=NUMBER list=1` among the options of the pass shows it again.

@@ -3,7 +3,7 @@
 
     cuda.py --build BUILD [--steps N] [--seed N] [--links host|nccl] [--launches graphs|plain] [--jobs N] [ROW...]
 
-In every row the program of --target cuda must have the losses of the --target host program in each step, within TOLERANCE (relative), and
+In every row the program of --target cuda must have the losses of the program of --target host in each step, within TOLERANCE (relative), and
 no call is allowed in a step that belongs before it (test/CudaStandIn/Driver). --seed sets the random order in which the fake driver executes
 issued operations; without it each is executed as late as is legal. A name of a row, or a part of one, selects. No GPU is used, and
 none of the results is one of a GPU.

@@ -264,7 +264,7 @@ def main():
             if outcome in ("differs", "failed") or arguments.verbose:
                 print(f"{name}: {outcome}\n    " + "\n    ".join(lines if arguments.verbose else lines[:8]), flush=True)
     print(f"{outcomes['ok']} layouts modelled as emitted, {outcomes['differs']} differ; {outcomes['refused']} layouts refused, "
-          f"{outcomes['unpriced']} not priced, {outcomes['failed']} failed")
+          f"{outcomes['unpriced']} not modelled, {outcomes['failed']} failed")
     sys.exit(1 if outcomes["differs"] or outcomes["failed"] else 0)
 
 

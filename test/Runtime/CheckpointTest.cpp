@@ -286,7 +286,7 @@ TEST_F(CheckpointTest, DifferencesToTheRunAreReported) {
     EXPECT_NE(errors.find("warning: --resume-anyway ignores that "), std::string::npos) << errors;
   }
   ASSERT_EQ(run({"--data", text, "--resume"}), 0) << errors;
-  EXPECT_EQ(errors, "") << "the same run prints nothing";
+  EXPECT_EQ(errors, "") << "an unchanged run prints nothing";
 }
 
 // Checkpoints that were written before they held the facts of their run.

@@ -1,4 +1,4 @@
-// Mutations of chunked matmuls and collectives (ppc-cut-products): the chunks and their concatenation.
+// Mutations of chunked matmuls and collectives (`ppc-cut-products`): the chunks and their concatenation.
 #include "ProgramMutation.h"
 #include "dialects/ppc/Ppc.h"
 #include "llvm/ADT/StringSwitch.h"

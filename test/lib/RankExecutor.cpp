@@ -177,7 +177,7 @@ std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool
   if (!buffer)
     return "no such buffer";
   if (send)
-    return messages.insert({key, *buffer}).second ? "" : "the same message is sent twice";
+    return messages.insert({key, *buffer}).second ? "" : "a message is sent twice";
   auto found = messages.find(key);
   if (found == messages.end()) {
     waits = true;

@@ -3,7 +3,7 @@
 
 usage: tensor_cores.py --runner PPC_PTX [--count N] [--seed N]
 
-The rules are those of Xie et al., "MMA-Sim" (arXiv 2511.10909): factor products and the sum so far are aligned to the largest exponent, truncated
+The rules are from Xie et al., "MMA-Sim" (arXiv 2511.10909): exact `a b` and the sum so far are aligned to the largest exponent, truncated
 24 bits below it up to Ada, where an MMA of full depth is two halves one after the other, or 25 bits below it since Hopper, in one; the
 sum is truncated to f32. First sums by hand, whose results differ from rounding, then random ones against the rules in exact
 fractions.

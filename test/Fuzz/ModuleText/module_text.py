@@ -4,9 +4,9 @@
     module_text.py --build build/dev [--count N] [--seconds S] [--seed N] [--first I] [--only WORD] [--keep FOLDER] [--jobs N]
     module_text.py --build build/dev --replay FILE|FOLDER...
 
-Modules are those of the lit tests with the passes of their RUN lines and with any other pass, and what ppc-compile emits of a small model with the
-phases behind it. A group is one source with one sequence of passes; group I of seed N is drawn by itself (`--first I --count 1`).
-What fails is made smaller and, with --keep, written to a file whose first line names the passes; Found holds those that failed once.
+Modules come from the lit tests, with the passes of their RUN lines and with any other pass, and what ppc-compile emits of a small model with the
+phases after it. A group is one source with one sequence of passes; group I depends on seed N alone (`--first I --count 1`).
+Failing modules are made smaller and, with --keep, written to a file whose first line names the passes; Found holds those that failed once.
 """
 import argparse
 import concurrent.futures

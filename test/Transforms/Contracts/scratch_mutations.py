@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Does ppc-verify-arena notice temporaries on the same bytes, and communication in flight over what is used? Compiles programs, lets one of two
-temporaries that one op uses lie where the other one does, lets code wait for gathered parameters and reduced gradients behind what uses them, or
-begin to reduce before what makes them, and asks; each such program must be refused.
+"""Mutation testing of ppc-verify-arena. Compiles programs, gives one of two temporaries of an op the offset of the other one, moves waits for
+gathered parameters and reduced gradients after their uses, or starts of reductions before the producers of their operands; each such
+program must be refused.
 
     scratch_mutations.py --build BUILD [--count N] [--seed S]
 """

@@ -7,7 +7,7 @@
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: ppc.split
 // WHOLE-NOT: ppc.concat
-// By cost a remark tells for every candidate collective why it is not chunked; if chunks were requested and nothing can be chunked, a remark says so.
+// By cost a remark tells for every candidate collective why it is not chunked; if chunks were requested and nothing can be chunked, a remark reports it.
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
 // COST: forward: 1 collectives run unchunked after their matmuls, which leaves {{.*}} of them exposed; {{.*}} would be if chunked: the matmuls take {{.*}}, the collectives {{.*}}, and {{.*}} if chunked
 // COST: sums: 1 collectives whole

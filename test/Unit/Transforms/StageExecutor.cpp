@@ -91,7 +91,7 @@ bool StageExecutor::perform(Stage &stage, MessageOp message, bool isSend, int64_
       memory(stage, (isSend ? message.getFrom() : message.getTo()).getLeafReference(), microBatch);
   if (isSend) {
     if (!messages.insert({key, buffer}).second)
-      error = "the same message is sent twice";
+      error = "a message is sent twice";
     return true;
   }
   auto found = messages.find(key);
