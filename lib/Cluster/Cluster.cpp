@@ -29,7 +29,7 @@ static llvm::Error makeError(const llvm::Twine &message) {
 }
 
 BytesPerSecond Cluster::hostBandwidth() const {
-  // What streams attain of the memory of servers.
+  // Share of servers' memory bandwidth that streams attain.
   constexpr double memoryEfficiency = 0.8;
   BytesPerSecond each = host.bandwidth / double(host.devicesPerLink);
   if (host.memoryBandwidth.value > 0)
@@ -64,7 +64,7 @@ static void resize(ClusterLevel &level, int64_t size) {
   level.extents.back() = size;
 }
 
-/// What can be known of this machine without measuring: its cores, and their shares of its memory.
+/// Fills in the facts of this machine that need no measurement: its cores, and their shares of its memory.
 static void describeThisMachine(DeviceGroup &group) {
   int64_t cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
   group.count = cores;
@@ -164,7 +164,8 @@ std::vector<ClusterPreset> mlir::ppc::clusterPresets() {
 static void restrictLevels(DeviceGroup &group, int64_t devices) {
   group.count = devices;
   for (ClusterLevel &level : group.levels) {
-    // The fewest units of this level that hold what is left; as many in each as divides, or all that fit.
+    // Smallest number of units of this level that hold the remaining devices; equally many in each if that divides, or
+    // all that fit.
     int64_t units = (devices + level.size - 1) / level.size, before = level.size;
     resize(level, devices % units == 0 ? devices / units : level.size);
     if (level.topology == TopologyKind::AllPairs && level.size > 1 &&

@@ -41,7 +41,8 @@ llvm::Expected<Device> mlir::ppc::findDevice(llvm::StringRef name) {
                                  "unknown device \"" + name + "\"; known: " + llvm::join(deviceNames(), ", "));
 }
 
-/// A number of the file, or what the kind says; an error where both are missing. The limits keep every time finite.
+/// Reads a number of the file, or takes that of the type of device; an error if both are missing. The limits keep every
+/// time finite.
 template <typename Unit>
 static void readQuantity(YamlReader &reader, llvm::StringRef key, double minimum, double maximum, Quantity<Unit> &value,
                          double fallback = 0) {

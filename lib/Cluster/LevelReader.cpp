@@ -86,7 +86,7 @@ static void readConstants(YamlReader &level, LinkConstants &constants) {
   }
 }
 
-/// The keys that an interconnect and a level have in common. What `level` holds is the fall-back where `known`.
+/// Reads the keys that an interconnect and a level have in common. Values in `level` are the fall-back if `known`.
 static void readLinks(YamlReader &reader, ClusterLevel &level, bool known) {
   std::optional<size_t> topology;
   std::optional<double> bandwidth, latency;

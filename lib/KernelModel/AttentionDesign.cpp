@@ -65,7 +65,7 @@ std::optional<TensorMemoryAttention> tensorMemoryAttention(const MachineKernel &
     return !counts.of(MachineUnit::Special) && !counts.of(MachineUnit::Tensor);
   });
   int64_t products = multiplies->counts.of(MachineUnit::Tensor) / tilesOfQueries - keysOfTile / depthOfProduct;
-  if (!raises || !scales || products <= 0) // of a launch that goes over few tiles, without a loop of its own
+  if (!raises || !scales || products <= 0) // a launch over few tiles, without a separate loop
     return std::nullopt;
   TensorMemoryAttention result{{tilesOfQueries * rowsOfTile, keysOfTile, products * depthOfProduct, rowsOfTile}, {}};
   addTimes(result.counts, raises, warpsThatRaise);

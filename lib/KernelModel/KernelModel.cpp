@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t warp = 32, schedulers = 4;
 /// Registers are given to warps, and shared memory to blocks, in these units; a block has a KiB of the system's.
 constexpr int64_t registerUnit = 256, sharedUnit = 128, sharedOfSystem = 1024;
-constexpr double wantedShare = 0.9; // of the rate of copies
-/// Of a load, near saturation, in clocks. An assumption: about twice what single dependent loads are published to take.
+constexpr double wantedShare = 0.9; // share of the rate of copies
+/// Clocks of a load near saturation. An assumption: about twice the published time of single dependent loads.
 constexpr double loadLatency = 1000;
 
 /// Threads of a multiprocessor at once.
@@ -49,9 +49,9 @@ double tripsOf(const MachineKernel &kernel, const MachineLoop &loop, const Kerne
 } // namespace
 
 llvm::ArrayRef<GpuArchitecture> gpuArchitectures() {
-  // Lanes by unit: tensor (by FLOP instead), f32 (and integer products), integers, special functions, shared memory
-  // (by bytes instead), global memory; CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions" and
-  // the compute capabilities' tables; white papers of A100, H100 and Blackwell.
+  // Lanes by unit: tensor (by FLOP instead), f32 (and integer multiplications), integers, special functions, shared
+  // memory (by bytes instead), global memory; CUDA C++ Programming Guide, "Throughput of Native Arithmetic
+  // Instructions" and the compute capabilities' tables; white papers of A100, H100 and Blackwell.
   static const GpuArchitecture known[] = {
       {"sm_80", "A100-SXM-80GB", {0, 64, 64, 16, 0, 32, 0}, 128, 2048, 164 << 10},
       {"sm_90a", "H100-SXM-80GB", {0, 128, 64, 16, 0, 32, 0}, 128, 4096, 228 << 10},

@@ -27,7 +27,7 @@ int64_t accessBytes(llvm::StringRef name) {
   return 4;
 }
 
-/// Of a warp; a warpgroup's instruction is shared by its four warps.
+/// FLOPs of a warp; the four warps of a warpgroup share its instruction.
 int64_t tensorFlops(llvm::StringRef name) {
   if (name.contains(".16816"))
     return 2 * 16 * 8 * 16;
@@ -41,15 +41,15 @@ int64_t tensorFlops(llvm::StringRef name) {
   return 2 * m * n * k / 4;
 }
 
-/// Of a warp, in shared memory: a matrix of `ldmatrix` is 128 bytes, a shuffle 4 of each thread.
+/// Bytes of a warp in shared memory: a matrix of `ldmatrix` is 128 bytes, a shuffle 4 of each thread.
 int64_t sharedBytes(llvm::StringRef name) {
   if (name.starts_with("LDSM") || name.starts_with("STSM"))
     return 128 * (name.ends_with(".4") ? 4 : name.ends_with(".2") ? 2 : 1);
   return 32 * accessBytes(name);
 }
 
-/// Of a warp, that a product of a warpgroup reads of shared memory through descriptors: its share of the right operand,
-/// which the four warps read once together, and of the left one where that is not in registers.
+/// Bytes of a warp that a matmul of a warpgroup reads from shared memory through descriptors: its share of the right
+/// operand, which the four warps read once together, and of the left one if that is not in registers.
 int64_t operandBytes(const Instruction &instruction) {
   llvm::SmallVector<llvm::StringRef> size;
   int64_t m = 0, n = 0, k = 0;
@@ -142,8 +142,8 @@ private:
       ;
   }
 
-  /// Of two that share a part, the earlier one is no loop if nothing before leads to its beginning: it is a piece of
-  /// the other, which lies before that one's beginning.
+  /// Of two loops that share a part, the earlier one is not a loop if nothing before leads to its beginning: it is a
+  /// part of the other, which is laid out before that one's beginning.
   bool joinCrossing() {
     for (MachineLoop &loop : kernel.loops)
       for (auto other = kernel.loops.begin(); other != kernel.loops.end(); ++other)
@@ -203,7 +203,7 @@ private:
         continue;
       llvm::StringRef base = code[i].name.split('.').first;
       bool isLoad = base == "LDG";
-      // A load's own result is no use of an earlier one, its address is.
+      // The result register of a load does not use an earlier load, its address does.
       llvm::StringRef read =
           isLoad ? code[i].operands.drop_front(std::min(code[i].operands.find('['), code[i].operands.size()))
                  : code[i].operands;
@@ -229,7 +229,7 @@ private:
   MachineKernel kernel;
   std::vector<Instruction> code;
   std::vector<bool> isCold;
-  std::vector<size_t> starts; // of blocks
+  std::vector<size_t> starts; // first instructions of blocks
   llvm::StringMap<size_t> labels;
 };
 

@@ -8,10 +8,10 @@
 //   device 2 |.  F2 F0 F3 F1 B0 B2 B1 B3 . |
 //   device 3 |F2 F3 .  F0 B0 F1 B1 B2 .  B3|
 //
-// The order: of what is ready on a device, the earliest micro-batch of its direction first, then what is farthest in
-// the model; p/2 + 1 micro-batches under way in each direction. Idle share (p - 2) / (2M + p - 2) when F = B, and with
-// B = 2F (p - 2) / (3M/2 + p - 2) for M = p, as published; with more micro-batches and B = 2F the units of p
-// micro-batches leave bubbles between them. Parameters twice, p/2 + 1 to p micro-batches kept.
+// The order: of the ready actions of a device, the earliest micro-batch of its direction first, then the one farthest
+// in the model; p/2 + 1 micro-batches in flight in each direction. Idle share (p - 2) / (2M + p - 2) when F = B, and
+// with B = 2F (p - 2) / (3M/2 + p - 2) for M = p, as published; with more micro-batches and B = 2F the units of p
+// micro-batches leave bubbles between them. Parameters twice, activations of p/2 + 1 to p micro-batches saved.
 #include "Generators.h"
 #include "ListScheduler.h"
 

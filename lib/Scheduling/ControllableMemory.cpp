@@ -87,7 +87,7 @@ private:
 
   /// Runs at most one action of the device; returns how many.
   int64_t step(Device &device, int64_t time) {
-    // Of what can start now, what is planned first; an F only when nothing is planned before it.
+    // Of the actions that can start now, the earliest in the plan; an F only if no other action is planned before it.
     int best = -1, first = firstPlanned(device);
     PipelineAction action;
     for (int part = 0; part < 4; ++part) {

@@ -1,15 +1,15 @@
 // DualPipe (DeepSeek-V3, arXiv 2412.19437): two replicas of the model in opposite directions, half of the micro-batches
-// through each, so that every device always has an F of one direction to run beside a B of the other (and, with expert
-// parallelism, hides the all-to-all of one behind the other). With an F and the B beside it as one block, and F = B =
-// W, the bubble is the paper's (p/2 - 1)(F&B + B - 3W), there with W in B; parameters twice, p + 1 micro-batches kept.
+// through each, so that every device always has an F of one direction to overlap with a B of the other (and, with
+// expert parallelism, hides the all-to-all of one behind the other). With an F and its B as one block, and F = B = W,
+// the bubble is the paper's (p/2 - 1)(F&B + B - 3W), there with W in B; parameters twice, p + 1 micro-batches saved.
 //
-// DualPipeV cuts it in half where the directions meet: one replica in a V, the chunk going down as one direction and
+// DualPipeV is half of it, from the middle on: one replica in a V, the chunk going down as one direction and
 // the chunk going up as the other; p devices are as 2p devices of DualPipe.
 //
 // A device at distance h from its end of the pipeline, of H devices per half (n: the direction that starts nearer, f:
 // the other one; N micro-batches per direction), runs, with q = H - 1 - h:
 //   2q F(n);  h + 1 times F(n) F(f);  q times B(f) W F(f);  N - 2H + h + 1 times F(n) B(f) W F(f) B(n) W;
-//   q times B(f) W F(f) B(n) W;  h + 1 times B(f) B(n), the W of the second half held back;  q times W B(n);  W.
+//   q times B(f) W F(f) B(n) W;  h + 1 times B(f) B(n), the W of the second half deferred;  q times W B(n);  W.
 //
 //   draw: dualpipe devices=4 micro-batches=8 F=1 B=1 W=1 (the first half of the micro-batches goes down, the second up)
 //   device 0 |F0 F1 F2 F4 B4 W4 F5 F3 B5 W5 F6 B0 W0 B6 W6 F7 B1 W1 B7 W7 B2 W2 .  B3 W3|
@@ -32,7 +32,7 @@ namespace {
 /// Direction n is 0, f is 1; stages and numbers of micro-batches by direction.
 class DualPipeDevice {
 public:
-  /// Of so many micro-batches of each direction only, from its first one on.
+  /// Covers only this number of micro-batches of each direction, from its first one on.
   DualPipeDevice(std::vector<PipelineAction> &actions, std::array<int64_t, 2> stages,
                  std::array<int64_t, 2> firstMicroBatch, int64_t count)
       : actions(actions), stages(stages), first(firstMicroBatch), next{firstMicroBatch, firstMicroBatch}, count(count) {

@@ -6,8 +6,8 @@
 //   device 1 |.  F0 F1 .  B0 F2 B1 F3 B2 .  B3 . |
 //   device 2 |.  .  F0 B0 F1 B1 F2 B2 F3 B3 .  . |
 //
-// Idle share (p - 1) / (M + p - 1), as GPipe, but device s keeps only min(M, p - s) micro-batches.
-// W follows its B at once: delaying it (the zero-bubble schedules) fills the bubble at the price of memory.
+// Idle share (p - 1) / (M + p - 1), as GPipe, but device s saves only min(M, p - s) micro-batches.
+// W follows its B at once: delaying it (the zero-bubble schedules) fills the bubble but needs more memory.
 #include "Generators.h"
 
 #include <algorithm>

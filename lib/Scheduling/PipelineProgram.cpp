@@ -107,7 +107,7 @@ private:
         int64_t code =
             (schedule.replicaOf(action.microBatch) * stages + action.stage) * PipelineProgram::codeKinds + codeKind;
         if (!program.codes[code].receives)
-          needs = 0; // the same device did it before
+          needs = 0; // the same device computed the input
         if (action.kind != Kind::WeightGradient)
           slot(action.kind, action.stage, action) = int32_t(actions.size());
         ++program.codes[code].count;
@@ -123,8 +123,7 @@ private:
       if (next[device] < schedule.devices[device].size())
         return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                        "schedule \"" + schedule.name + "\": device " + llvm::Twine(device) +
-                                           " waits forever before " +
-                                           toString(schedule.devices[device][next[device]]));
+                                           " waits forever before " + toString(schedule.devices[device][next[device]]));
     return llvm::Error::success();
   }
 
@@ -159,7 +158,7 @@ static std::optional<std::vector<PipelineProgram::Loop>> findLoops(llvm::ArrayRe
       return at == int64_t(small.size()) ? std::optional(loops) : std::nullopt;
     int64_t done = loops.empty() ? 0 : loops.back().begin + loops.back().length * loops.back().turns;
     int64_t length = std::min(missing - inserted, at - done);
-    for (; length > 0; --length) { // a turn more of the longest body
+    for (; length > 0; --length) { // one more iteration of the longest loop body
       llvm::ArrayRef<Action> body = large.slice(at + inserted, length);
       int64_t after = std::min<int64_t>(length, small.size() - at);
       if (equal(body, small.slice(at - length, length)) &&
@@ -178,11 +177,11 @@ static std::optional<std::vector<PipelineProgram::Loop>> findLoops(llvm::ArrayRe
 }
 
 struct PipelinePrograms::Family {
-  PipelineProgram small; // of the least number of micro-batches, folded
-  PipelineProgram large; // of a period more; only its counts and moments are used
+  PipelineProgram small; // program of the minimum number of micro-batches, folded
+  PipelineProgram large; // program of one more period; only its counts and moments are used
   int64_t period;
 
-  /// The program of so many micro-batches.
+  /// Returns the program of `microBatches` micro-batches.
   PipelineProgram at(int64_t microBatches) const {
     PipelineProgram program = small;
     program.shape.microBatches = microBatches;
@@ -367,7 +366,7 @@ const PipelineProgram *PipelinePrograms::getSomeLoads(const PipelineScheduleKind
     entry->second->moments[0] = worstMoments(schedule, list, entry->second->chunks[0]);
   } else if (PipelineShape fewer = shape;
              kind.earliestFirst && shape.microBatches > 2 * (fewer.microBatches = shape.devices + 2)) {
-    // All that may be under way.
+    // More micro-batches than these are never in flight.
     if (llvm::Expected<const PipelineProgram *> first = getLoads(kind, fewer))
       entry->second = std::make_unique<PipelineProgram>(**first);
     else

@@ -1,4 +1,4 @@
-// Runs a compiled schedule. An action starts when its device is free and its message is there; that is all.
+// Times a compiled schedule. An action starts when its device is free and its input has arrived; that is all.
 #include "ppc/Scheduling/PipelineTime.h"
 
 #include "llvm/ADT/Twine.h"
@@ -63,7 +63,7 @@ llvm::Error PipelineTimer::time(llvm::StringRef schedule, const PipelineShape &s
   return time(**program, durations, messages, result);
 }
 
-/// One run. Times are whole numbers of the grid's unit, so equality is exact.
+/// One run. Times are integer multiples of the unit of the grid, so equality is exact.
 class ProgramReplay {
 public:
   ProgramReplay(PipelineTimer &timer, const PipelineProgram &program)
@@ -194,7 +194,7 @@ private:
   llvm::SmallVector<int64_t, 256> moved;
 };
 
-/// Until the message leaves, and behind it.
+/// Durations until the output is sent, and after that.
 static std::pair<double, double> durationsOf(PipelineProgram::CodeKind kind, const StageDurations &durations) {
   switch (kind) {
   case PipelineProgram::Forward:

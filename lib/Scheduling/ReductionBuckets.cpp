@@ -1,5 +1,5 @@
-// Ends of runs of pieces by dynamic programming over the number of buckets: the earlier a prefix has been reduced, the
-// better for what follows.
+// Bucket boundaries by dynamic programming over the number of buckets: the earlier a prefix has been reduced, the
+// better for the rest.
 #include "ppc/Scheduling/ReductionBuckets.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ ReductionBuckets chooseReductionBuckets(llvm::ArrayRef<ReductionPiece> pieces, l
   std::vector<double> bytesBefore(n + 1, 0);
   for (size_t i = 0; i < n; ++i)
     bytesBefore[i + 1] = bytesBefore[i] + pieces[i].bytes.value;
-  std::vector<double> took((n + 1) * (n + 1)); // by first piece and the one after the last
+  std::vector<double> took((n + 1) * (n + 1)); // by first gradient and the one after the last
   for (size_t first = 0; first < n; ++first)
     for (size_t end = first + 1; end <= n; ++end)
       took[first * (n + 1) + end] = time(Bytes(bytesBefore[end] - bytesBefore[first])).value;
   constexpr double never = std::numeric_limits<double>::infinity();
-  // By number of buckets and of pieces in them: when the last has been reduced, and where it begins.
+  // By number of buckets and of gradients in them: when the last has been reduced, and where it begins.
   std::vector<std::vector<double>> reduced(1, std::vector<double>(n + 1, never));
   std::vector<std::vector<size_t>> begins(1, std::vector<size_t>(n + 1, 0));
   reduced[0][0] = 0;
@@ -34,7 +34,7 @@ ReductionBuckets chooseReductionBuckets(llvm::ArrayRef<ReductionPiece> pieces, l
         if (at < reduced[buckets][end])
           reduced[buckets][end] = at, begins[buckets][end] = first;
         if (buckets == 1)
-          break; // it begins with the first piece
+          break; // it begins with the first gradient
       }
   }
   size_t chosen = most;

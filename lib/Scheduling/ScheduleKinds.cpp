@@ -301,7 +301,7 @@ llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, cons
   return (*kind)->make(shape);
 }
 
-/// What one chunk per stage, one replica and whole sequences can run.
+/// Whether the kind runs with one chunk per stage, one replica and full sequences.
 static bool runsPlainStages(const PipelineScheduleKind &kind) {
   return kind.minChunks == 1 && kind.replicas == 1 && !kind.slicesSequence;
 }

@@ -24,7 +24,7 @@ Seconds ScheduleTimeline::span() const {
   return longest;
 }
 
-/// Of the device's i-th action.
+/// Duration of the device's i-th action.
 static Seconds durationOf(const PipelineSchedule &schedule, int64_t device, size_t i, const StageDurations &durations) {
   const std::vector<PipelineAction> &list = schedule.devices[device];
   switch (list[i].kind) {
@@ -132,7 +132,7 @@ private:
   llvm::ArrayRef<StageDurations> durations;
   const PipelineMessages &messages;
   double share = 1.0 / schedule.sliceCount;
-  std::vector<std::optional<Seconds>> ends; // of F and B
+  std::vector<std::optional<Seconds>> ends; // ends of F and B
   std::vector<Seconds> free;                // per device
   ScheduleTimeline timeline;
 };

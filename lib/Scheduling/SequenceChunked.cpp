@@ -6,7 +6,7 @@
 //   device 0 |F0.0 F0.1 F1.0 .    B0.1 F1.1 B0.0 F2.0 B1.1 F2.1 B1.0 .    B2.1 B2.0|
 //   device 1 |.    F0.0 F0.1 B0.1 F1.0 B0.0 F1.1 B1.1 F2.0 B1.0 F2.1 B2.1 B2.0 .   |
 //
-// Idle share (p - 1) / (kM + p - 1) when all slices take the same time, which uneven cuts of the sequence achieve;
+// Idle share (p - 1) / (kM + p - 1) when all slices take the same time, which uneven slices of the sequence achieve;
 // device d keeps (p - d + k - 1) / k micro-batches.
 #include "Generators.h"
 

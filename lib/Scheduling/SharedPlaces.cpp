@@ -17,7 +17,7 @@ SharedPlaces sharePlaces(llvm::ArrayRef<Lifetime> values) {
     if (!values[i].isEmpty())
       order.push_back(i);
   llvm::stable_sort(order, [&](size_t a, size_t b) { return values[a].first < values[b].first; });
-  using Ends = std::pair<int64_t, int64_t>; // the last use, the place
+  using Ends = std::pair<int64_t, int64_t>; // the last use, the slot
   std::priority_queue<Ends, std::vector<Ends>, std::greater<>> taken;
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> free;
   for (size_t i : order) {

@@ -17,13 +17,15 @@ public:
 
   /// `list`: what the device runs.
   std::vector<Moment> of(llvm::ArrayRef<PipelineAction> list, llvm::ArrayRef<PipelineChunk> chunks) const {
-    llvm::SmallVector<int64_t, 64> position(schedule.replicaCount() * schedule.stageCount, -1); // of a chunk
+    llvm::SmallVector<int64_t, 64> position(
+        schedule.replicaCount() * schedule.stageCount,
+        -1); // xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
     for (size_t i = 0; i < chunks.size(); ++i)
       position[chunks[i].replica * schedule.stageCount + chunks[i].stage] = i;
     double share = 1.0 / schedule.sliceCount;
     Moment now(chunks.size());
     std::vector<Moment> kept;
-    size_t above = 0; // of `kept`: above the last moment, perhaps
+    size_t above = 0; // top of `kept`, perhaps above the last peak
     for (size_t i = 0; i < list.size(); ++i) {
       ChunkLoad &load = now[position[schedule.chunkIndex(list[i])]];
       if (list[i].kind == Kind::Forward) {
@@ -98,11 +100,11 @@ std::vector<Moment> worstMoments(const PipelineSchedule &schedule, llvm::ArrayRe
   return WorstMoments(schedule).of(list, chunks);
 }
 
-/// Forwards ahead of the first backward, and W held back: forward m + ahead, then B of m, then W of m - held.
+/// Forwards ahead of the first backward, and deferred W: forward m + ahead, then B of m, then W of m - held.
 static std::vector<Moment> sloped(int64_t microBatches, SlopedOrder order) {
   int64_t ahead = std::min(microBatches, order.ahead), held = order.held, whole = microBatches - 1 - ahead;
   auto moment = [](int64_t forward, int64_t weight) { return Moment{ChunkLoad{double(forward), double(weight)}}; };
-  if (held == 0 || microBatches == 1) // W right behind B
+  if (held == 0 || microBatches == 1) // W right after B
     return {moment(std::min(microBatches, ahead + 1), 0)};
   std::vector<Moment> moments;
   if (whole < 0) {
@@ -111,7 +113,7 @@ static std::vector<Moment> sloped(int64_t microBatches, SlopedOrder order) {
     moments.push_back(moment(ahead + 1, std::min(whole, held)));
     moments.push_back(moment(ahead, std::min(whole, held) + 1));
   }
-  // Behind the last forward more W wait, for as long as fewer do than are held back.
+  // After the last forward more W wait, as long as fewer are deferred than `held`.
   for (int64_t m = std::max<int64_t>(whole + 1, 0); m < microBatches && m <= held; ++m)
     moments.push_back(moment(microBatches - m - 1, m + 1));
   return keepWorst(moments);

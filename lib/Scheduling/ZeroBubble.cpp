@@ -1,6 +1,6 @@
 // Zero-bubble schedules with one chunk per device (arXiv 2401.10241): W leaves the critical path and fills bubbles.
 //
-// "zb1p" is the paper's ZB-H1: 1F1B in which device d holds back d of its W, so that every device keeps p micro-batches
+// "zb1p" is the paper's ZB-H1: 1F1B in which device d defers d of its W, so that every device saves p micro-batches
 // and the first device gets its gradients sooner.
 //
 //   draw: zb1p devices=3 micro-batches=5 F=1 B=1 W=1
@@ -10,7 +10,7 @@
 //
 // Bubble (p - 1)(F + B - W), at the activations of 1F1B's first device.
 //
-// "zb2p" is ZB-H2: twice the forwards ahead, 2p - 1 micro-batches kept on every device, bubble (p - 1)(F + B - 2W):
+// "zb2p" is ZB-H2: twice the forwards ahead, 2p - 1 micro-batches saved on every device, bubble (p - 1)(F + B - 2W):
 // none when F = B = W, if the optimizer waits for no other device (a device's time is counted from its first action).
 //
 //   draw: zb2p devices=3 micro-batches=5 F=1 B=1 W=1
@@ -24,7 +24,7 @@
 
 namespace mlir::ppc {
 
-/// `ahead` forwards before the first pair of F and B, `held` W held back.
+/// `ahead` forwards before the first pair of F and B, `held` deferred W.
 static void makeZeroBubble(const PipelineShape &shape, int64_t device, int64_t ahead, int64_t held,
                            std::vector<PipelineAction> &actions) {
   int64_t count = shape.microBatches, first = std::min(count, ahead), forwards = 0, weights = 0;

@@ -1,4 +1,4 @@
-// The tasks of one device: update, actions, what moves beside them.
+// Tasks of one device: update, actions, concurrent exchange of state.
 #include "GraphBuilder.h"
 #include "LayerParts.h"
 
@@ -233,7 +233,7 @@ void GraphBuilder::DeviceBuilder::addAction(size_t i, ActionTasks &tasks) {
   }
 }
 
-/// What is kept waits in the host's memory where two more forwards come before its backward; the rest stays.
+/// Saved activations are offloaded to the host if two more forwards come before their backward; the rest stays.
 void GraphBuilder::DeviceBuilder::addCopyBefore(size_t i) {
   if (state.activationLimit.value <= 0 || work.host.value <= 0)
     return;
@@ -290,7 +290,7 @@ void GraphBuilder::DeviceBuilder::addCopyAfter(size_t i) {
   whole.result.graph.addDependence(before, outLast);
   if (before < 0)
     return;
-  // Two micro-batches have room on the device: the next forward needs that of the one before.
+  // Two micro-batches fit on the device: the next forward needs the memory of the one before.
   int32_t join = whole.add(TaskKind::Copy, event, Seconds(0));
   whole.result.graph.addDependence(before, join);
   whole.result.graph.addDependence(main, join);
@@ -308,7 +308,7 @@ void GraphBuilder::DeviceBuilder::trackMemory() {
       changes.push_back({tasks.first, false, kept, Bytes(0)});
       break;
     case Kind::Backward:
-      if (merged(i)) // all stays until the weight gradients are there
+      if (merged(i)) // all activations stay until the weight gradients are computed
         break;
       changes.push_back({tasks.last, true, Bytes(0) - kept, forWeights});
       break;

@@ -147,7 +147,7 @@ bool MachineReader::readRoutine(const json::Value &value, json::Path path, const
     return false;
   if (entry->getAsString() != llvm::StringRef(known.entry))
     return refuse(path.field("entry"), "the program has another routine here");
-  // What no step runs has none.
+  // Routines that no step runs have no durations.
   if (!list->empty() && list->size() != known.ends.size() + 1)
     return refuse(path.field("pieces_s"), "the program's routine has another number of segments");
   for (auto [i, piece] : llvm::enumerate(*list)) {

@@ -43,7 +43,7 @@ private:
   };
 
   void linkSuccessors();
-  /// Each task with the longest chain of tasks behind it, in seconds.
+  /// Computes for each task the longest chain of tasks after it, in seconds.
   void measureTails();
   void start(int32_t task);
   void finish(int32_t task);

@@ -23,7 +23,7 @@ static double fillLevel(llvm::SmallVectorImpl<double> &demands, double capacity)
 /// does not matter in which order tasks are listed.
 static void shareRest(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities,
                       llvm::SmallVectorImpl<double> &left) {
-  constexpr double nothing = 1e-12; // of a capacity or a cap
+  constexpr double nothing = 1e-12; // share of a capacity or a cap
   llvm::SmallVector<double, 8> asked(left.size());
   for (size_t round = 0; round <= left.size(); ++round) {
     auto grows = [&](const RateClaim &claim) {
@@ -63,7 +63,7 @@ static void shareRest(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<do
 void mlir::ppc::shareFairly(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities) {
   llvm::SmallVector<double, 8> left(capacities.begin(), capacities.end()), levels(capacities.size()), demands;
   llvm::SmallVector<bool, 8> fixed(claims.size(), false);
-  // The task that its resources hold back most is given what they leave it; then the rest shares what is left.
+  // The task that its resources limit most gets the rate that they leave it; then the others share the rest.
   for (size_t round = 0; round < claims.size(); ++round) {
     for (size_t resource = 0; resource < left.size(); ++resource) {
       demands.clear();
@@ -95,6 +95,6 @@ void mlir::ppc::shareFairly(llvm::MutableArrayRef<RateClaim> claims, llvm::Array
     for (auto [resource, amount] : claims[least].uses)
       left[resource] -= leastRate * amount;
   }
-  // Where one resource's share was kept for a task that another resource then held back further, something is left.
+  // If a resource's share was reserved for a task that another resource then limited further, some capacity is left.
   shareRest(claims, capacities, left);
 }

@@ -1,4 +1,4 @@
-// A task for each piece of a routine and each transfer, with what must have ended before it.
+// Builds a task for each segment of a routine and each transfer, with the tasks that must complete before it.
 #include "ppc/Simulation/ProgramReplay.h"
 
 #include "ppc/Simulation/EventSimulator.h"
@@ -13,7 +13,7 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// What one algorithm sends on the port of each member.
+/// Bytes and steps of one algorithm on the port of each member.
 struct WireUse {
   double bytes;
   int64_t steps;
@@ -31,7 +31,7 @@ private:
   /// The tasks that a transfer consists of, in this order: latency, then bytes.
   struct Transfer {
     int32_t begin = -1, end = -1;
-    size_t ends = 0, expected = 0; // of ranks that have begun it
+    size_t ends = 0, expected = 0; // number of ranks that have started it
   };
   struct Ring {
     std::vector<int32_t> members;
@@ -44,7 +44,7 @@ private:
   int32_t addRun(int32_t rank, const StepRoutine &routine, const std::vector<Seconds> &pieces, int32_t before,
                  std::vector<int32_t> &early);
   int32_t addAction(int32_t rank, const StepAction &action, int32_t before, std::vector<int32_t> &early);
-  /// The rank makes the next call of its ring when `before` has ended; returns what ends with it.
+  /// The rank makes the next call of its ring when `before` has completed; returns the task that ends with it.
   int32_t call(int32_t rank, const GroupCall &call, int32_t before);
   int32_t meet(int32_t rank, const StepAction &action, int32_t before);
   void begin(Transfer &transfer, int32_t device, const EmulatedLink *link, const WireUse &use,
@@ -67,7 +67,7 @@ private:
   std::vector<Seconds> computed;                             // by rank
   std::map<std::pair<int32_t, int32_t>, size_t> ringNumbers; // by group and rank
   std::vector<Ring> rings;
-  /// By step, message, micro-batch and sender.
+  /// By step, transfer, micro-batch and sender.
   std::map<std::tuple<int64_t, int32_t, int64_t, int64_t>, Transfer> messages;
   std::map<std::tuple<const EmulatedLink *, int64_t, Way>, int32_t> ports;
 };
@@ -114,7 +114,7 @@ ReplayBuilder::Ring &ReplayBuilder::ringOf(int32_t group, int32_t rank) {
   return rings[found->second];
 }
 
-/// The work of a transfer is what it takes alone; at rate 1 it uses of each port what its flows move then.
+/// The work of a transfer is its time alone; at rate 1 it uses the bandwidth of each port that its flows need then.
 void ReplayBuilder::begin(Transfer &transfer, int32_t device, const EmulatedLink *link, const WireUse &use,
                           llvm::ArrayRef<int32_t> senders, llvm::ArrayRef<int32_t> receivers) {
   bool takesTime = link && use.bytes > 0;
@@ -130,7 +130,7 @@ void ReplayBuilder::begin(Transfer &transfer, int32_t device, const EmulatedLink
   int32_t most = 1;
   for (auto [port, count] : flows)
     most = std::max(most, count);
-  double rate = link->rate.value / most; // of each flow
+  double rate = link->rate.value / most; // rate of each flow
   llvm::SmallVector<ResourceUse, 8> uses;
   for (auto [port, count] : flows)
     uses.push_back({port, rate * count});

@@ -62,17 +62,17 @@ struct ActionPart {
   llvm::ArrayRef<ResourceUse> uses;
 };
 
-/// What a virtual stage sends in one direction.
+/// Transfer of a virtual stage in one direction.
 struct StageMessage {
   int32_t target = -1; // device; -1: nothing follows
   bool travels = false;
-  std::array<ResourceUse, 2> uses; // of the sender, of the receiver
+  std::array<ResourceUse, 2> uses; // resources of the sender, of the receiver
 };
 
 struct DeviceReplay {
-  // Its place in a run: the action that runs or is waited for.
+  // Position in a run: the action that runs or is waited for.
   int32_t run = -1, next = 0;
-  const ActionPart *part = nullptr, *lastPart = nullptr; // what is left of it; null: it has not begun
+  const ActionPart *part = nullptr, *lastPart = nullptr; // its remaining parts; null: it has not started
   bool waits = false;                                    // for its input
   std::vector<std::pair<int64_t, int32_t>> awaited;      // inputs of written actions, with the task that waits for each
   /// Messages of a direction that have not arrived: (the input that each is, what it is).
@@ -81,7 +81,8 @@ struct DeviceReplay {
     size_t first = 0;
   };
   std::array<Queue, 2> queues;                               // forward, backward
-  std::array<int32_t, slotsPerDevice> tasks{-1, -1, -1, -1}; // of the graph, on each slot; -1: of a run, or a message
+  std::array<int32_t, slotsPerDevice> tasks{-1, -1, -1, -1}; // task of the graph in each slot; -1: of a run, or a
+                                                             // transfer
   // Measured up to `since`.
   uint32_t streams = 0; // running, a bit each
   double since = 0, covered = 0;
@@ -102,7 +103,7 @@ public:
   llvm::Expected<SimulatedStep> run();
 
 private:
-  /// Of a forward or a backward: what another stage, or the loss, makes for it.
+  /// Input of a forward or a backward: the result of another stage, or of the loss.
   int64_t inputOf(const PipelineAction &action, int64_t stage) const {
     return ((action.kind == Kind::Backward) * schedule.stageCount + stage) * units +
            action.microBatch * schedule.sliceCount + action.slice;
@@ -156,9 +157,9 @@ private:
   EarliestTime ends;
   std::vector<ActionPart> parts;
   std::vector<int32_t> firstPart;                    // by code
-  std::array<std::vector<StageMessage>, 2> messages; // forward, backward; by place
+  std::array<std::vector<StageMessage>, 2> messages; // forward, backward; by position
   std::vector<uint8_t> arrived;                      // by input
-  // Of the tasks that are written.
+  // Lists for the tasks of the graph.
   std::vector<int32_t> firstSuccessor, successors, pending;
   std::vector<int32_t> runs, begins,
       endsOf;                // numbers of the run that the task stands for, of written actions; -1: none

@@ -36,7 +36,7 @@ struct Interval {
 };
 } // namespace
 
-/// Of `intervals` (by start, they may overlap), the time that `covers` (the same, merged) leaves free.
+/// Time of `intervals` (by start, they may overlap) that `covers` (the same, merged) do not overlap.
 static double uncovered(llvm::ArrayRef<Interval> intervals, llvm::ArrayRef<Interval> covers) {
   double total = 0;
   size_t first = 0;
@@ -115,7 +115,7 @@ static void measureMemory(const StepWork &work, const StepGraph &step, const Sim
   }
 }
 
-/// What a step takes after another where no device waits for the others in between: the longest that one is at it, from
+/// Period of consecutive steps in which no device waits for the others in between: the longest time of a device, from
 /// its first forward to its last gradient, and its update.
 static Seconds longestSpan(const StepWork &work, const StepGraph &step, const SimulatedTimes &times) {
   std::vector<Seconds> first(work.devices.size(), times.last), last(work.devices.size());
@@ -185,7 +185,7 @@ static double layersOf(const StepDetail &detail) {
   return layers;
 }
 
-/// Tasks that a replay of so many micro-batches takes, roughly, beside those that each step has once.
+/// Approximate number of tasks in a replay of `microBatches`, besides those that each step has once.
 static double expectedTasks(const StepDetail &detail, const ParallelLayout &layout, bool everyLayer) {
   double layers = layersOf(detail);
   double chunks = double(detail.costs.chunks.size());
@@ -194,7 +194,7 @@ static double expectedTasks(const StepDetail &detail, const ParallelLayout &layo
 }
 
 namespace {
-/// Steps of so many micro-batches, and of a period more, are replayed instead of the whole.
+/// Numbers of micro-batches, of one step and of one with a period more, that are replayed instead of the full step.
 struct ReplayedPart {
   int64_t least, period;
 };
@@ -223,7 +223,7 @@ static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, co
   return ReplayedPart{least, period};
 }
 
-/// What the first step has, and so many times what the second has more; the step's time grows by `growth`.
+/// Adds to the first step `times` the difference to the second one; the step's time grows by `growth`.
 static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &second, double times, Seconds growth) {
   auto grow = [&](Seconds &a, Seconds b) { a += std::max(Seconds(0), b - a) * times; };
   first.stepTime += growth;
@@ -242,7 +242,7 @@ static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &secon
   return first;
 }
 
-/// The pipeline alone, for any number of micro-batches: what it adds, a replay stretches by what runs beside it.
+/// Time of the pipeline alone, for any number of micro-batches: a replay adds the delays of concurrent work to it.
 static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWork &work,
                                              const PipelineScheduleKind &kind, const PipelineShape &shape,
                                              PipelineTime &time) {
@@ -305,8 +305,7 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
     return secondAlone.takeError();
   Seconds more = *secondAlone - *firstAlone, grown = std::max(Seconds(0), second->stepTime - first->stepTime);
   double missing = double(shape.microBatches - least) / double(period);
-  // What runs beside the pipeline makes no period of it shorter: one that grows by less hides what was waited for at
-  // the beginning.
+  // Concurrent work makes no period of the pipeline shorter: a period that grows by less hides waits of the beginning.
   Seconds growth = more.value <= 0 ? grown * missing
                    : grown < more  ? grown + (*allAlone - *secondAlone)
                                    : (*allAlone - *firstAlone) * (grown / more);
@@ -382,8 +381,8 @@ llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, c
       begin = std::min(begin, updated + std::max(Seconds(0), gather - forward * share));
     }
   }
-  // Gradients leave behind the last action, or beside it where a device has one stage. Of a step that is replayed in
-  // part only its pipeline is known to take as long as when it is replayed as a whole.
+  // Gradients are reduced after the last action, or during it if a device has one stage. For a step that is replayed in
+  // part, only its pipeline is known to take as long as in a full replay.
   Seconds last = *alone;
   bool whole = !replayedPart(layout, effective, detail, {});
   for (size_t device = 0; whole && device < work.devices.size(); ++device) {

@@ -53,7 +53,7 @@ static GroupTimes byGroup(const LayerProgram &program, Seconds exposed, bool bac
   return times;
 }
 
-/// The layers of a chunk in model order. What ChunkCost sums up is the truth: prices are scaled to it.
+/// Layers of a chunk in model order. Sums in ChunkCost are authoritative: costs of layers are scaled to them.
 static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &programs, const LayerPrices &prices,
                          const ChunkCost &chunk, int64_t firstLayer, int64_t layers, bool isFirst, bool isLast,
                          bool splitBackward) {
@@ -97,7 +97,7 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
     for (int64_t i = 0; i < 1 + context.model.predictionLayers; ++i)
       add(LayerKind::Head);
   }
-  // Times beside messages are what the replay finds out.
+  // The replay itself finds the slowdown by concurrent transfers.
   Seconds beside = timeBesideMessages(context);
   Seconds wholeBackward = splitBackward ? backward : backward + weight;
   double forwardScale = forward.value > 0 ? (chunk.durations.forward - beside) / forward : 1;
@@ -184,7 +184,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
       experts += detail.costs.chunks[chunk.stage].expertParameters;
     }
     DeviceWork each;
-    // Of buckets, what is left behind the last backward.
+    // With buckets, the exposed part after the last backward.
     each.reduction = stack.reducesInBuckets ? stage.exposedReduction : stage.gradientReduction;
     each.gather = stage.parameterGather;
     each.hostCopies = priceState(context, dense, experts).hostCopies;

@@ -44,7 +44,7 @@ void StreamRates::start(double now, int32_t device, StreamSlot number, double wo
 void StreamRates::finish(double now, int32_t device, StreamSlot number) {
   int32_t index = device * slotsPerDevice + number;
   Slot &slot = slots[index];
-  // Where nobody is held back, nobody gains.
+  // If no task is limited, none can gain.
   if (limitedCount > 0)
     markResources(slot);
   limitedCount -= slot.limited;
