@@ -358,7 +358,7 @@ void TimedExecutor::takeCollective(const Rendezvous &meeting, std::vector<RankVa
     if (op.getKind() != other.getKind() || op.getReduction() != other.getReduction() ||
         op.getReads().size() != other.getReads().size())
       return fail(TimedOutcome::Broken, "meets a collective of another kind", first, &activity(*member));
-    // Operands that were not read early are read now.
+    // Operands that are written in place were read at the start; others are read now.
     operands.push_back(readAll(activity(*member)));
     for (auto [read, operand, before] : llvm::zip_equal(activity(*member).reads, operands.back(), kept[*member]))
       if (activity(*member).uses[read].writes)

@@ -27,7 +27,7 @@ struct TargetCapabilities {
   // State.
   llvm::ArrayRef<int64_t> zero = {};         // ZeRO levels
   bool shardGroups = false;                  // ZeRO shards over a subset of the data-parallel ranks
-  llvm::ArrayRef<Offload> offloads = {};     // kinds of state that may reside in host memory
+  llvm::ArrayRef<Offload> offloads = {};     // tensors that may reside in host memory
   llvm::ArrayRef<Recompute> recomputes = {}; // activation recomputation in backward
 
   // Sequences and experts.

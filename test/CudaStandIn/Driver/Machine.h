@@ -31,17 +31,17 @@ struct NamedWork {
   std::string name;
   Work work;
 };
-using Attempt = std::function<bool()>; // false: try again later, other members have not arrived yet
+using Attempt = std::function<bool()>; // throws ptx::Fault; false: try again, others have not arrived yet
 using Lock = std::lock_guard<std::recursive_mutex>;
 
 struct Stream;
 
 struct Event {
   uint64_t recorded = 0;                // how often it was issued
-  std::map<uint64_t, Stream *> pending; // operations in flight, and the streams that will execute them
+  std::map<uint64_t, Stream *> pending; // recordings that have not happened, and the streams that will reach them
   bool isTimed = true;
   double happened = 0; // seconds, the last time
-  Clock clock;         // time of the last issued operation
+  Clock clock;         // time of the last recording
 };
 
 struct Stream {

@@ -174,7 +174,7 @@ TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
   StepCost drawn = each.step();
   each.stack.fittedSchedules = true;
   StepCost fitted = each.step();
-  // Later stages use for forwards the memory that the first stage needs for other values.
+  // Later stages fill the memory that the first stage needs with more forwards in flight.
   EXPECT_GT(fitted.stages[3].memory.activations, drawn.stages[3].memory.activations);
   EXPECT_LE(fitted.stepTime.value, drawn.stepTime.value * 1.01);
   each.layout.schedule = "1f1b";

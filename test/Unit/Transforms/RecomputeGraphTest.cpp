@@ -102,7 +102,7 @@ double leastOf(const std::vector<RecomputeGraph> &graphs, int64_t wanted) {
   return least;
 }
 
-/// With many states the minimal choice is found; with few ones, or few candidates, the bound still holds.
+/// With many states the minimal choice is found; with few ones, or few minimum cuts, the bound still holds.
 TEST(RecomputeGraph, StagesTakeTheLeastChoice) {
   for (uint64_t seed = 1; seed <= 80; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
