@@ -143,7 +143,7 @@ struct Repetition {
   int64_t step = 0;
 };
 
-/// The longest stretch of repetitions that begins at `begin`.
+/// The longest run of repetitions from `begin` on.
 Repetition repetitionAt(const ActionCode &actions, size_t begin) {
   constexpr size_t kLongest = 4096; // actions that are repeated together
   Repetition best;

@@ -7,8 +7,8 @@
 
 namespace mlir::ppc {
 
-/// One action: what it does, on which stream, with which routine, message, collective or copy, for which micro-batch
-/// (-1: none), and what must be there before it begins.
+/// One action: its kind, stream, routine, message, collective or copy, and micro-batch (-1: none), and the completions
+/// that it waits for.
 struct CodedAction {
   enum What : int64_t { Load, Run, Send, Receive, Collective, Copy };
   /// Completion of the action `distance` before it in the list, or of entry `token` of its `early`.
@@ -29,7 +29,7 @@ struct CodedAction {
 using ActionCode = std::vector<CodedAction>;
 
 struct DeviceCode {
-  /// An end of a message: it goes `to` or comes `from` another device; -1 for the end that is here.
+  /// One end of a message: sent `to` or received `from` another device; -1 for this device.
   struct Message {
     int64_t to, from;
     StringAttr buffer;

@@ -53,7 +53,7 @@ std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr
   return "";
 }
 
-/// Puts the blocks of dimension `dim` over `group` together.
+/// Gathers the blocks of dimension `dim` over `group`.
 std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize,
                                    int64_t size) {
   int64_t extent = extentOf(x, dim, terms);

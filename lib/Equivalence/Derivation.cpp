@@ -134,7 +134,7 @@ std::string Derivation::lostFactor(Operation *op, ArrayRef<Relation> results) co
     auto type = dyn_cast<FloatType>(getElementTypeOrSelf(result.getType()));
     if (!type)
       continue;
-    if (type.getWidth() < 32) // whose ops compute in f32
+    if (type.getWidth() < 32) // ops on 16-bit types compute in f32
       type = Float32Type::get(op->getContext());
     for (NamedAttribute attribute : op->getAttrs())
       if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
@@ -357,7 +357,7 @@ SmallVector<int64_t> Derivation::logicalShape(Operation *op, unsigned number, co
       shape.push_back(kAnyExtent);
     else if (loop && loop->isKnown)
       shape.push_back(loop->extent);
-    else // a result that goes by index varies where its operands do not
+    else // a result that depends on the index varies even if its operands are constant
       shape.push_back(tensorType(op->getResult(number)).getDimSize(dim));
   }
   return shape;
@@ -461,7 +461,7 @@ SmallVector<double> Derivation::factorsOf(Operation *op, const OpLoops &loops, A
     int64_t size = loop.isKnown ? loop.extent : loop.local;
     if ((loops.whole + loops.indexed).find(loop.letter) != std::string::npos)
       key.sizes.push_back(size);
-    else if (isAddedUp(op, loops, loop.letter)) // iterations that are alike
+    else if (isAddedUp(op, loops, loop.letter)) // equal iterations
       for (auto [number, letters] : llvm::enumerate(loops.results))
         if (letters.find(loop.letter) == std::string::npos)
           factors[number] *= size;

@@ -7,7 +7,7 @@
 
 namespace mlir::ppc {
 
-/// Results, or why nothing can be said of them.
+/// Relations of the results, or the reason why they are unknown.
 struct Derived {
   SmallVector<Relation> results;
   std::string error;
@@ -18,7 +18,7 @@ struct Derived {
 
 class Derivation {
 public:
-  /// `isLogical`: the program defines the terms; else its ops must compute what the logical program computes.
+  /// `isLogical`: the program defines the terms; else its ops must compute known terms.
   Derivation(TermTable &terms, RankAxes axes, bool isLogical) : terms(terms), axes(axes), isLogical(isLogical) {}
 
   /// `operands` are of one op, which is not an accumulate, terminator or all-reduce over "pp".
@@ -68,7 +68,7 @@ private:
   /// The relation of result `number` if its term is `term`.
   std::string resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined,
                              Relation &result);
-  /// Per result: by how much it is more than what `key` says, which gets the sizes that matter.
+  /// Per result its factor relative to the key, which receives the sizes of loops.
   SmallVector<double> factorsOf(Operation *op, const OpLoops &loops, ArrayRef<Loop> joined, double factor, OpKey &key);
   SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
   /// Whether the operands in which an op is linear, or that it maps to zero, are zero, and with them each result.

@@ -1,4 +1,4 @@
-// The logical program first, then what the ranks do.
+// Walks the logical program first, then the programs of the ranks.
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "StageCheck.h"
 

@@ -45,7 +45,7 @@ std::vector<Known> FunctionWalk::results() {
 }
 
 LogicalResult FunctionWalk::walk(Operation *op) {
-  if (isa<ppcrt::ReachOp>(op)) // computes nothing; what it means for the buffers is ppc-verify-program's
+  if (isa<ppcrt::ReachOp>(op)) // computes nothing; ppc-verify-program checks its effect on buffers
     return success();
   ++opCount;
   if (auto accumulate = dyn_cast<AccumulateOp>(op))

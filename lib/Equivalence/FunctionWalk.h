@@ -28,9 +28,9 @@ public:
       : function(function), derivation(derivation), where(std::move(where)), next(function.front().begin()) {}
 
   void define(Value value, Known known) { values[value] = std::move(known); }
-  /// Goes on to the end, or to the next all-reduce between stages. Fails with an error on the op at fault.
+  /// Walks to the end, or to the next all-reduce between stages. Fails with an error on the op at fault.
   LogicalResult run();
-  /// The all-reduce over "pp" that the walk stands at; null at the end.
+  /// The all-reduce over "pp" that the walk has reached; null at the end.
   AllReduceOp waitsAt();
   /// Knowledge of the operand there, and from now on of the result.
   const Known &waiting() { return values.find(waitsAt().getX())->second; }

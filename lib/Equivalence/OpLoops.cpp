@@ -152,7 +152,7 @@ OpLoops classLoops(Operation *op, std::optional<BlockAttr> block) {
   return loops;
 }
 
-/// The last dimension of `scores` is looked at as a whole; `chosen` has the dimension of the chosen instead.
+/// The op needs all of the last dimension of `scores`; `chosen` has the dimension of the chosen instead.
 OpLoops topKLoops(TopKOp op) {
   OpLoops loops;
   std::string rows = letters(op.getScores()), chosen = rows;

@@ -7,7 +7,7 @@ namespace mlir::ppc {
 
 Derived Derivation::piecesOf(SplitOp op, const Relation &x) {
   unsigned dim = op.getDim();
-  bool isConstant = extentOf(x, dim, terms) == kAnyExtent; // each part of it is alike
+  bool isConstant = extentOf(x, dim, terms) == kAnyExtent; // all parts of it are equal
   if (x.piece(dim))
     return Derived::fail("splits a chunk again along the same dimension: " + describe(x, terms));
   Derived derived;
@@ -88,7 +88,7 @@ Derived Derivation::deriveOfPieces(Operation *op, ArrayRef<Relation> operands) {
         "cannot take a chunk: " +
         describe(*llvm::find_if(operands, [](const Relation &operand) { return !operand.pieces.empty(); }), terms));
   SmallVector<SmallVector<Piece, 1>> results(op->getNumResults());
-  llvm::SmallDenseMap<char, Piece> pieces; // by loop; their dimensions say nothing
+  llvm::SmallDenseMap<char, Piece> pieces; // by loop; their dimensions are not set
   for (auto [operand, letters] : llvm::zip_equal(operands, loops->operands))
     for (const Piece &piece : operand.pieces) {
       char letter = letters[piece.dim];

@@ -179,7 +179,7 @@ Derived Derivation::constant(ConstantOp op) {
         terms.constant(splat.getSplatValue<APFloat>().convertToDouble(), type.getRank(), type.getElementType());
     return {{relation}, ""};
   }
-  if (splat) { // ids that are alike, of which a rank may write any number
+  if (splat) { // equal ids: a rank may hold any number of them
     OpKey key{"constant", splat.getSplatValue<Attribute>(), {}, {type.getRank()}};
     SmallVector<int64_t> any(type.getRank(), kAnyExtent);
     relation.term = terms.add(key, {any}, {type.getElementType()}, "constant").front();

@@ -141,7 +141,7 @@ LogicalResult StageCheck::followActions(bool isBehind) {
     progress = false;
     for (size_t stage = 0; stage < stages.size(); ++stage)
       while (stages[stage].next != stages[stage].end) {
-        // The last routines of all stages run together; what an update leaves for later ones follows.
+        // The last routines of all stages run together; actions after the update follow.
         if (Function *own = functionOf(stage, &*stages[stage].next); !isBehind && own && own->kind == last)
           break;
         FailureOr<bool> done = perform(stage);
@@ -319,7 +319,7 @@ LogicalResult StageCheck::call(size_t stage, Function &function, int64_t microBa
       return failure();
     arguments.push_back(std::move(*known));
   }
-  // Micro-batches are alike: what was found for one holds for the next with the same arguments.
+  // Micro-batches are alike: the outcome of one holds for the next with the same arguments.
   auto outcome = llvm::find_if(function.outcomes, [&](const Outcome &known) { return known.arguments == arguments; });
   if (outcome == function.outcomes.end()) {
     FunctionWalk walk(derivation, function.op, "stage " + std::to_string(stage) + ": ");
@@ -363,7 +363,7 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
     llvm::sort(sorted);
     SmallVector<int64_t> some(sorted);
     some.erase(llvm::unique(some), some.end());
-    // Slices of a sequence may add what is alike in each.
+    // Slices of a sequence may each add an equal value.
     int64_t times = int64_t(sorted.size() / some.size());
     bool isEven = llvm::all_of(some, [&](int64_t number) { return llvm::count(sorted, number) == times; });
     bool isWhole = isEven && llvm::equal(some, llvm::seq<int64_t>(interface.microBatches));

@@ -97,7 +97,7 @@ private:
   EquivalenceReport *report = nullptr;
   std::vector<Stage> stages;
   std::unique_ptr<ppcrt::ProgramSymbols> symbols;
-  llvm::SmallPtrSet<Operation *, 4> hasSent;                    ///< exchanges that wait for what they receive
+  llvm::SmallPtrSet<Operation *, 4> hasSent; ///< exchanges that have sent and wait to receive: by name and micro-batch
   std::map<std::pair<const void *, int64_t>, Content> messages; ///< on their way: by name and micro-batch
 };
 

@@ -13,7 +13,7 @@ static SmallVector<int64_t> membersOf(AllReduceOp op, size_t stageCount) {
   return llvm::to_vector(llvm::seq<int64_t>(stageCount));
 }
 
-/// The all-reduce that `stage` stands at, when all its members stand at the same one.
+/// Performs the all-reduce that `stage` has reached, if all its members have reached it.
 FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks, size_t stage) {
   AllReduceOp op = walks[stage].waitsAt();
   SmallVector<int64_t> members = membersOf(op, stages.size());

@@ -27,7 +27,7 @@ std::string nameOfArgument(func::FuncOp function, unsigned number);
 /// "loss", "gradient of w", "parameter w", "m of w"; without labels "result 3".
 std::string nameOfResult(func::FuncOp function, unsigned number);
 
-/// Whether two parameters begin with the same numbers, and how one begins.
+/// Whether two parameters have equal initial values; and a description of initial values.
 bool beginAlike(InitAttr a, InitAttr b);
 std::string describeInit(InitAttr init);
 

@@ -116,7 +116,8 @@ TermId TermTable::scaled(TermId id, double factor) {
 std::pair<TermId, double> TermTable::primitive(TermId id) {
   const Term term = terms[id];
   double factor = term.addends.empty() ? 1 : term.addends.front().factor;
-  if (factor == 1 || !(std::fabs(factor) > 1e-100 && std::fabs(factor) < 1e100)) // whose inverse f64 has
+  if (factor == 1 ||
+      !(std::fabs(factor) > 1e-100 && std::fabs(factor) < 1e100)) // only factors whose inverse f64 represents
     return {id, 1};
   SmallVector<Addend> addends(term.addends);
   for (Addend &addend : addends)
@@ -214,7 +215,7 @@ TermId TermTable::accumulated(TermId id, ArrayRef<int64_t> some, int64_t microBa
 }
 
 void TermTable::joinParts(Factors &factors) {
-  std::map<std::pair<TermId, double>, SmallVector<int64_t>> parts; // by what is summed and its factor
+  std::map<std::pair<TermId, double>, SmallVector<int64_t>> parts; // by summed term and its factor
   for (auto [term, factor] : factors)
     if (auto part = partialSums.find(term); part != partialSums.end())
       llvm::append_range(parts[{part->second.of, rounded(factor)}], part->second.some);

@@ -35,7 +35,7 @@ struct OpKey {
   }
 };
 
-/// Results of an op with some key. An op with the key whose results are `factors` times what the key says has `terms`.
+/// Results of an op with some key. Another op with that key, whose results differ by `factors`, has `terms`.
 struct OpResults {
   SmallVector<TermId> terms;
   SmallVector<double> factors;

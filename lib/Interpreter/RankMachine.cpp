@@ -75,7 +75,7 @@ LogicalResult RankMachine::step(Operation *op) {
     return finishCall(op), success();
   if (isa<YieldOp>(op))
     return finishMicroBatch(op), success();
-  if (!isa<ppcrt::ReachOp>(op) && failed(evaluate(op))) // which says how far it has come, and computes nothing
+  if (!isa<ppcrt::ReachOp>(op) && failed(evaluate(op))) // a ppcrt.reach marks progress, and computes nothing
     return failure();
   ++frames.back().next;
   return success();

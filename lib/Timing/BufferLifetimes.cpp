@@ -1,4 +1,5 @@
-// First and last uses of buffers as clocks: the least of the clocks at which uses begin, the ends of the last ones.
+// First and last uses of buffers as clocks: the minimum of the clocks at which uses start, and the ends of the last
+// ones.
 #include "ppc/Timing/BufferLifetimes.h"
 #include "ppc/Timing/LinearOrder.h"
 

@@ -44,7 +44,8 @@ ArrayRef<BufferUse> BufferUses::of(Operation *action) {
                       access.isWrite, access.early});
   };
   auto device = cast<DeviceOp>(action->getParentOp()->getParentOp());
-  Operation *kind = nullptr; // that of which all do the same, each for its micro-batch
+  Operation *kind =
+      nullptr; // the op that determines the uses: runs of one routine do the same, each for its micro-batch
   if (auto run = dyn_cast<RunOp>(action))
     kind = symbols.routine(device, run.getRoutineAttr().getAttr());
   else if (isa<LoadOp>(action))
@@ -58,7 +59,7 @@ ArrayRef<BufferUse> BufferUses::of(Operation *action) {
   if (isNew)
     list(entry->second);
   current = entry->second;
-  std::optional<int64_t> microBatch = microBatchOf(action, BufferOp(), symbols); // whichever buffer
+  std::optional<int64_t> microBatch = microBatchOf(action, BufferOp(), symbols); // equal for all buffers
   for (BufferUse &use : current)
     if (int64_t slots = slotCounts[use.buffer]) {
       int64_t number = microBatch.value_or(0);

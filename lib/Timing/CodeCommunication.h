@@ -54,7 +54,7 @@ struct CodeCommunication {
   std::vector<Operation *> used;    ///< one op per group
 };
 
-/// Functions with what they call, each looked at once.
+/// Communication of functions and their callees, computed once for each.
 class CommunicationOfCode {
 public:
   CommunicationOfCode(ModuleOp module, ProgramGroups &groups) : functions(module), groups(groups) {}

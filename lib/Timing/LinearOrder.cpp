@@ -26,7 +26,8 @@ private:
   bool isOnStreamBefore(uint32_t first, uint32_t second) const;
 
   const StepEvents &events;
-  std::vector<uint32_t> firstIssued; ///< by event, and one more: as StepEvents keeps what is later; waits across, too
+  std::vector<uint32_t> firstIssued; ///< by event, and one more: ranges of `laterIssued`, as StepEvents stores later
+                                     ///< events; includes waits across
   std::vector<Event> laterIssued;
   std::vector<uint32_t> missing; ///< by event: how many it still waits for
 };
@@ -127,7 +128,7 @@ LogicalResult Sorter::explain() {
     event = skipAhead(event, earlier[event].front());
   }
   path.erase(path.begin(), path.begin() + visited[event]);
-  // Begin where one activity waits for another.
+  // Start the cycle at a wait of one activity for another.
   size_t first = 0;
   while (first + 1 < path.size() && activityOf(path[first]) == activityOf(path.back()))
     ++first;

@@ -31,7 +31,7 @@ static int64_t mostShortBytes(Block &actions, BufferUses &uses, int64_t alignmen
       if (!isShort(buffer) || buffer.getMemory() == Memory::Host)
         continue;
       auto [entry, isNew] = now.try_emplace({use.buffer, use.slot}, Content{number, number});
-      // Scratch is new in each run; so is what is written and not read.
+      // Scratch is new in each run; so is a buffer that is written and not read.
       if (bool begins = use.isWrite && !use.isRead && entry->second.last < number; !isNew && begins) {
         values.push_back({use.buffer, entry->second});
         entry->second.first = number;

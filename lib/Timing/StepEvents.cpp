@@ -1,4 +1,4 @@
-// Events of a step from its actions, and what orders them.
+// Builds the events of a step from its actions, and the edges that order them.
 #include "ppc/Timing/StepEvents.h"
 #include "CodeCommunication.h"
 #include "llvm/ADT/MapVector.h"
@@ -137,7 +137,7 @@ LogicalResult EventBuilder::useGroup(uint32_t group, Operation *op, Operation *a
   return error;
 }
 
-/// Groups of the action, and what happens between devices in its code.
+/// Records the groups of the action, and the communication between devices in its code.
 LogicalResult EventBuilder::addCommunication(DeviceOp device, Operation *action, uint32_t self) {
   uint32_t number = device.getAt();
   std::vector<uint32_t> used;

@@ -4,7 +4,7 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-// Reads the rows that are asked for, not the whole table.
+// Reads the indexed rows, not the whole table.
 OpCost EmbeddingOp::getCost() { return {0, bytesOf(getIds()) + bytesOf(getY()), bytesOf(getY()), Engine::Vector}; }
 
 OpCost EmbeddingBackwardOp::getCost() { return costOf(*this, elementsOf(getDy())); }

@@ -1,4 +1,4 @@
-// Derivatives of routing; which experts a token goes to has none.
+// Derivatives of routing; the choice of experts has none.
 #include "dialects/ppc/Ppc.h"
 
 using namespace mlir;

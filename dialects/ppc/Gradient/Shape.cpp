@@ -37,7 +37,7 @@ FailureOr<Value> SplitOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<V
 }
 SmallVector<Value> SplitOp::keptForGradient(unsigned) { return {}; }
 
-// y = parts one after the other: their gradients are the parts of dy
+// y = concatenated parts: their gradients are the parts of dy
 FailureOr<Value> ConcatOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
   auto split = SplitOp::create(builder, getLoc(), getParts().getTypes(), dy[0], getDimAttr(), getRunsAttr());
   return Value(split.getParts()[operand]);

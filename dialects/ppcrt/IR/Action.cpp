@@ -1,4 +1,4 @@
-// Actions: syntax of tokens, verification, what they touch.
+// Actions: syntax of tokens, verification, accesses.
 #include "dialects/ppc/LegalShape.h"
 #include "dialects/ppcrt/PpcRt.h"
 
@@ -164,7 +164,7 @@ void RunOp::getAccesses(ProgramSymbols &symbols, SmallVectorImpl<Access> &access
     accesses.push_back({buffer, slot, isRead, isWrite, std::nullopt});
   };
   for (Attribute name : routine.getReads())
-    bind(name, true, routine.getKind() == RoutineKind::Update); // which reduces gradients in place
+    bind(name, true, routine.getKind() == RoutineKind::Update); // an update reduces gradients in place
   for (Attribute name : routine.getWrites())
     bind(name, false, true);
   if (FlatSymbolRefAttr scratch = routine.getScratchAttr())

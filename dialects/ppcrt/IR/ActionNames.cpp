@@ -78,7 +78,7 @@ static int64_t ranksIn(GroupOp group, ppc::GridAttr grid) {
   return ranks;
 }
 
-/// Blocks of all ranks are as large as what they make up.
+/// Checks that the blocks of all ranks together are as large as the full buffer.
 LogicalResult ActionNames::verifyCollective(CollectiveOp collective) {
   auto group = module.lookup<GroupOp>(collective.getGroupAttr().getAttr());
   if (!group)

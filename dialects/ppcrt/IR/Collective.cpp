@@ -43,7 +43,7 @@ void ReduceScatterOp::getEffects(Effects &effects) { communicate(&getXMutable(),
 void AllToAllOp::getEffects(Effects &effects) { communicate(&getXMutable(), getOutMutable(), false, effects); }
 void PermuteOp::getEffects(Effects &effects) { communicate(&getXMutable(), getOutMutable(), false, effects); }
 void RaggedAllToAllOp::getEffects(Effects &effects) {
-  communicate(&getXMutable(), getOutMutable(), true, effects); // rows that nothing is written to keep what they hold
+  communicate(&getXMutable(), getOutMutable(), true, effects); // rows that are not written keep their contents
   for (OpOperand *counts : {&getCountsMutable(), &getReceivedMutable()})
     if (isa<MemRefType>(counts->get().getType()))
       effects.emplace_back(MemoryEffects::Read::get(), counts, SideEffects::DefaultResource::get());

@@ -59,7 +59,7 @@ std::pair<int64_t, int64_t> ppcrt::elementsIn(Value buffer, Value root) {
   for (Value view = buffer; view != root;) {
     Operation *op = view.getDefiningOp();
     if (!isa_and_nonnull<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp, memref::CastOp>(op))
-      return all; // whose offsets are not those in `root`
+      return all; // offsets of its result are not relative to `root`
     view = cast<ViewLikeOpInterface>(op).getViewSource();
   }
   auto type = dyn_cast<MemRefType>(buffer.getType());

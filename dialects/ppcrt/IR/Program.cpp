@@ -178,7 +178,7 @@ static LogicalResult verifyPlaces(BufferOp buffer) {
   return success();
 }
 
-// buffer_c9: what is computed of sizes fits in 64 bits
+// buffer_c9: products of sizes fit in 64 bits
 static LogicalResult verifyExtent(BufferOp buffer) {
   MemRefType type = buffer.getBufferType();
   if (!type.getElementType().isIntOrFloat())

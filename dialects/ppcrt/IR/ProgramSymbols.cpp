@@ -1,4 +1,4 @@
-// Names of a program and what they stand for.
+// Lookup of the names of a program.
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"

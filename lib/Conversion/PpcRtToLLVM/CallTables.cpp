@@ -75,7 +75,7 @@ LogicalResult CallTables::extract(ModuleOp module) {
     auto body = function.front().without_terminator();
     bool isTable = llvm::all_of(
         body, [](Operation &op) { return isa<ppcrt::CallOp, ppcrt::ReachOp, memref::ViewOp, arith::ConstantOp>(op); });
-    if (!isTable || llvm::none_of(body, llvm::IsaPred<ppcrt::CallOp, ppcrt::ReachOp>)) // nothing to list
+    if (!isTable || llvm::none_of(body, llvm::IsaPred<ppcrt::CallOp, ppcrt::ReachOp>)) // no calls to list
       continue;
     Table &table = tables.emplace_back();
     table.name = function.getSymNameAttr();

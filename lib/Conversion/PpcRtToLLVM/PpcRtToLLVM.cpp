@@ -56,7 +56,7 @@ void takeLoopAnnotations(ModuleOp module) {
 
 struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
   void runOnOperation() override {
-    // The manifest says it all, and runs it.
+    // The runtime executes the program from the manifest.
     if (ppcrt::ProgramOp program = ppcrt::findProgram(getOperation()))
       program.erase();
     CallTables tables;

@@ -41,8 +41,8 @@ Value dropUnit(ScalarBuilder &b, Value x) {
   return tensor::CollapseShapeOp::create(b, withShape(type, type.getShape().drop_front()), x, groups);
 }
 
-/// `x` as `parts` blocks of `block` elements of dimension `dim` along a new leading dimension; what is past the end is
-/// 0.
+/// `x` as `parts` blocks of `block` elements of dimension `dim` along a new leading dimension; elements past the end
+/// are 0.
 Value split(ScalarBuilder &b, Value x, int64_t dim, int64_t parts, int64_t block) {
   auto type = tensorType(x);
   int64_t rank = type.getRank(), extent = type.getDimSize(dim);
@@ -71,7 +71,8 @@ Value split(ScalarBuilder &b, Value x, int64_t dim, int64_t parts, int64_t block
   });
 }
 
-/// The inverse: `blocks` have a leading dimension that goes before dimension `dim` of the result; padding is dropped.
+/// The inverse of split(): `blocks` have a leading dimension that moves before dimension `dim` of the result; padding
+/// is dropped.
 Value join(ScalarBuilder &b, Value blocks, int64_t dim, RankedTensorType result) {
   auto type = tensorType(blocks);
   int64_t rank = result.getRank(), block = type.getDimSize(dim + 1);
@@ -93,10 +94,10 @@ Value join(ScalarBuilder &b, Value blocks, int64_t dim, RankedTensorType result)
   });
 }
 
-/// True when the runtime can do it as it stands: the blocks are the leading dimension, none is padded.
+/// True if the runtime supports it directly: the blocks are the leading dimension, none is padded.
 bool isDirect(int64_t dim, int64_t whole, int64_t block, int64_t ranks) { return dim == 0 && whole == block * ranks; }
 
-/// True when only dimensions of size 1 stand before `dim` and no block is padded: without them it is the leading one.
+/// True if only dimensions of size 1 precede `dim` and no block is padded: without them it is the leading one.
 bool leadsBehindUnits(RankedTensorType whole, int64_t dim, int64_t block, int64_t ranks) {
   return dim > 0 && whole.getDimSize(dim) == block * ranks &&
          llvm::all_of(whole.getShape().take_front(dim), [](int64_t extent) { return extent == 1; });

@@ -1,5 +1,4 @@
-// Building linalg.generic on tensors from what the conversions of this folder think in: which loops each operand
-// follows.
+// Builders of linalg.generic on tensors, in terms of the loops that each operand follows.
 #ifndef PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H
 #define PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H
 
@@ -23,7 +22,7 @@ struct Access {
   AffineMap map;
 };
 
-/// Emits scalars; knows the element type of what it computes.
+/// Emits scalar ops; knows their element type.
 struct ScalarBuilder : ImplicitLocOpBuilder {
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
 
@@ -33,7 +32,7 @@ struct ScalarBuilder : ImplicitLocOpBuilder {
   Value sub(Value a, Value b) { return arith::SubFOp::create(*this, a, b, arith::FastMathFlags::contract); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(*this, a, b, arith::FastMathFlags::contract); }
   Value div(Value a, Value b) { return arith::DivFOp::create(*this, a, b); }
-  /// a + b where additions of a reduction may be reordered, which is what lets it be vectorised.
+  /// a + b with additions of a reduction that may be reordered, so that it can be vectorised.
   Value accumulate(Value a, Value b);
   Value maximum(Value a, Value b) { return arith::MaximumFOp::create(*this, a, b); }
   /// The maximum of a row whose exponents are taken relative to it, in a form that is vectorised. It may lose a NaN:

@@ -1,4 +1,4 @@
-// Routing of tokens to experts: queues and selections are loops that carry their tensors; what only reads them is
+// Routing of tokens to experts: queues and selections are loops that carry their tensors; ops that only read them are
 // linalg.
 #include "LoopNest.h"
 
@@ -187,7 +187,8 @@ struct Queues {
   }
 };
 
-/// Appends `tensor` [batch, token, k] choice by choice to what loops over batch, token and others read: k operands.
+/// Appends `tensor` [batch, token, k], one operand per choice (k in all), to the inputs of a loop nest over batch,
+/// token and others.
 void addChoices(ScalarBuilder &b, SmallVector<Access> &ins, Value tensor, int64_t loops) {
   for (int64_t choice = 0; choice < tensorType(tensor).getDimSize(2); ++choice)
     ins.push_back(

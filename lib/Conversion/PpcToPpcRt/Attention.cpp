@@ -9,7 +9,7 @@
 namespace mlir::ppc {
 namespace {
 
-/// `value` with another element type, which the library wants.
+/// `value` with the element type that the library requires.
 Value withType(PatternRewriter &rewriter, Value value, Type element) {
   RankedTensorType type = tensorType(value);
   return type.getElementType() == element

@@ -1,4 +1,5 @@
-// ppc-to-ppc-rt: what the runtime and its libraries do becomes an op of the runtime dialect. One file per family.
+// ppc-to-ppc-rt: ops that the runtime and its libraries implement become ops of the runtime dialect. One file per
+// family.
 #include "Patterns.h"
 #include "ppc/Conversion/Passes.h"
 

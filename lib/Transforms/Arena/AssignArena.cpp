@@ -65,7 +65,7 @@ private:
   const BufferLifetimes &lifetimes;
   int64_t alignment;          ///< bytes
   SmallVector<Placed> apart;  ///< from everything
-  SmallVector<Placed> shared; ///< that may share, by where they begin
+  SmallVector<Placed> shared; ///< placed buffers that may share bytes, by offset
   int64_t apartEnd = 0, end = 0;
 };
 } // namespace
@@ -135,7 +135,7 @@ void ArenaLayout::run() {
         if (buffer.hasSlots() == slots && buffer.getMemory() != Memory::Host && !buffer.getShares() &&
             buffer.getRole() != BufferRole::Scratch && isGoneAfterUse(buffer) == shares)
           own.push_back({firstBuffer + number, buffer});
-    if (shares) // small ones fit into what large ones leave, not the other way round
+    if (shares) // small buffers fit into gaps between large ones, not the other way round
       llvm::stable_sort(own, [](const auto &a, const auto &b) {
         return BufferOp(a.second).getBytes() > BufferOp(b.second).getBytes();
       });
@@ -177,7 +177,7 @@ void ArenaLayout::placeOnHost() {
 static void report(DeviceOp device, BufferUses &uses, size_t place, int64_t alignment) {
   auto remark = remark::analysis(device.getLoc(), remark::RemarkOpts::name("arena").category("ppc-arena"));
   if (!remark)
-    return; // not asked for
+    return; // not requested
   int64_t arena = *device.getArena(), live = mostLiveBytes(device, uses, place, alignment);
   remark << llvm::formatv("device {0}: {1} ({2} bytes), of which {3} bytes are in use at one time: {4:f2} % more",
                           int64_t(device.getAt()), toString(Bytes(double(arena))), arena, live,

@@ -1,4 +1,4 @@
-// The sharding rules say which loops walk the samples, and what a part of them computes.
+// Finds the loops over samples, and the effect of splitting them, by the sharding rules.
 #include "BatchAnalysis.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -234,7 +234,7 @@ LogicalResult BatchAnalysis::run() {
   return findYielded();
 }
 
-// Only sums over the batch, and what is the same for all samples, can be had from several micro-batches.
+// Only sums over the batch, and values that are equal for all samples, can be computed from several micro-batches.
 LogicalResult BatchAnalysis::findYielded() {
   DenseSet<Operation *> inside(body.begin(), body.end());
   for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {

@@ -38,7 +38,7 @@ private:
   FailureOr<std::optional<unsigned>> batchLoop(Operation *op, const ShardingRule &rule);
   LogicalResult markInputs();
   LogicalResult visit(Operation *op);
-  /// Whether sums flow through `op`, of which `isSum` says the operands that are sums.
+  /// Whether sums flow through `op`; `isSum` marks the operands that are sums.
   LogicalResult visitSums(Operation *op, const ShardingRule &rule, ArrayRef<bool> isSum);
   /// Whether `value`, which is invariant, has parts along `dim` that are computed like the whole.
   LogicalResult checkParts(Value value, unsigned dim, Operation *user);

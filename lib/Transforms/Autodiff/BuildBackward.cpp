@@ -1,5 +1,5 @@
-// Reverse-mode differentiation of a loss function: walk the ops backwards, ask each for the gradients of its operands,
-// add up what a value receives.
+// Reverse-mode differentiation of a loss function: walks the ops backwards, queries each for the gradients of its
+// operands, and sums the gradients of each value.
 #include "GradientCuts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -26,10 +26,10 @@ private:
   Value converted(Value gradient, Type element, Part part, Attribute layer);
   /// The gradients of the results of `op` as its derivative reads them.
   void convertResultGradients(Operation *op, MutableArrayRef<Value> gradients, Attribute layer);
-  /// Adds `gradient`, computed by ops of `layer`, to what `value` has received, in the wider of their types.
+  /// Adds `gradient`, computed by ops of `layer`, to the gradient of `value` so far, in the wider of their types.
   void receive(Value value, Value gradient, Attribute layer);
-  /// Labels the ops created since `before` (the last op of that time). What backward would read of weight gradients
-  /// that are put off is put off with them.
+  /// Labels the ops created since `before` (the last op of that time). Ops through which backward would read deferred
+  /// weight gradients are deferred with them.
   void label(Operation *before, Part part, Attribute layer);
 
   bool isParameter(Value value) {

@@ -1,5 +1,5 @@
-// Sequences in slices: each op that walks the sequence becomes one op for each slice of it. The sharding rules say
-// which loops walk the sequence, and what the parts of the other results add up to.
+// Sequences in slices: each op with a loop over the sequence becomes one op for each slice of it. The sharding rules
+// determine these loops, and how the other results of the slices combine.
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -13,7 +13,7 @@ namespace mlir::ppc {
 
 namespace {
 
-/// A value that lies along the sequence.
+/// A value with a dimension along the sequence.
 struct Sequence {
   int64_t dim = 0;
   SmallVector<Value> slices; ///< slices of computed values; inputs are sliced for each user
@@ -26,7 +26,7 @@ public:
 
 private:
   LogicalResult findInputs();
-  /// Slices `op` if an operand lies along the sequence.
+  /// Slices `op` if an operand has a dimension along the sequence.
   LogicalResult visit(Operation *op);
   LogicalResult slice(Operation *op, const ShardingRule &rule, unsigned loop);
   LogicalResult sliceAttention(AttentionOp op);
@@ -243,7 +243,7 @@ LogicalResult SequenceSlicer::sliceAttention(AttentionOp op) {
   return success();
 }
 
-/// Whether the sequence lies along queries or keys, and not along a batch or heads.
+/// Whether the sequence is the dimension of queries or keys, and not a batch or heads.
 bool SequenceSlicer::walksPositions(AttentionOp op) {
   return llvm::any_of(ValueRange{op.getQ(), op.getK(), op.getV()}, [&](Value operand) {
     auto known = sequences.find(operand);

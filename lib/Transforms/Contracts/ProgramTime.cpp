@@ -108,7 +108,7 @@ InFlightDiagnostic ProgramTime::conflict(uint32_t activity, uint32_t earlier, co
 LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock ended) {
   size_t place = placeOf(use);
   BufferOp buffer = uses.getBuffers()[use.buffer];
-  BufferUse kept = use; // messages ask for the uses of others
+  BufferUse kept = use; // messages query the uses of other actions, which invalidates `use`
   if (std::optional<uint32_t> earlier = places.add(place, events.endOfUse(activity, use.early), ended, use.isWrite))
     return conflict(activity, *earlier, kept);
   if (buffer.getRole() == BufferRole::Scratch)

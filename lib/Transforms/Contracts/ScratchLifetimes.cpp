@@ -73,7 +73,7 @@ LogicalResult ScratchCheck::follow(Temporary &temporary) {
 LogicalResult ScratchCheck::read(memref::ViewOp view) {
   auto source = dyn_cast<BlockArgument>(view.getSource());
   if (!source || source.getOwner() != &block)
-    return success(); // a view of a view: part of what that one is
+    return success(); // a view of a view is part of that temporary
   APInt shift;
   MemRefType type = view.getType();
   if (!matchPattern(view.getByteShift(), m_ConstantInt(&shift)) || !type.hasStaticShape() ||
@@ -128,7 +128,7 @@ Value ScratchCheck::origin(Value buffer) const {
   return buffer;
 }
 
-/// Whether `op` may write `buffer`: what it does not say it may.
+/// Whether `op` may write `buffer`: true if it declares no effects.
 static bool mayWrite(Operation *op, Value buffer) {
   auto memory = dyn_cast<MemoryEffectOpInterface>(op);
   if (!memory)
@@ -140,7 +140,7 @@ static bool mayWrite(Operation *op, Value buffer) {
          });
 }
 
-/// Until communication has been waited for, what it reads is not written, and what it writes is not used at all.
+/// Checks that until the wait of communication its source is not written, and its destination not used at all.
 LogicalResult ScratchCheck::verifyFlight(ppcrt::StartOp start) {
   auto isOf = [&](Value buffer, ValueRange inFlight) {
     Value root = origin(buffer);

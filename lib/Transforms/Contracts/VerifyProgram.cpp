@@ -1,4 +1,4 @@
-// ppc-verify-program: what devices do, against each other.
+// ppc-verify-program: checks the programs of devices against each other.
 #include "ProgramTime.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"

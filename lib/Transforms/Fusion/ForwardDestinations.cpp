@@ -25,7 +25,7 @@ Value inShape(ImplicitLocOpBuilder &b, Value buffer, MemRefType type) {
   return type.getRank() > 1 ? memref::ExpandShapeOp::create(b, type.getShape(), buffer, all(type)).getResult() : buffer;
 }
 
-/// Whether nothing but `copy`, or what stands before it, uses a buffer or a view of it.
+/// Whether `copy` is the last use of a buffer and its views.
 bool endsWith(Value buffer, memref::CopyOp copy) {
   return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
     Operation *inBlock = copy->getBlock()->findAncestorOpInBlock(*user);

@@ -10,7 +10,7 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Fusion/Passes.h.inc"
 
 namespace {
-/// Whether some user writes `value` to where `accumulator` lies.
+/// Whether some user stores `value` in the buffer of `accumulator`.
 bool updatesInPlace(Value value, Value accumulator) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(user);

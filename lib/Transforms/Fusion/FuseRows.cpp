@@ -37,7 +37,7 @@ public:
       return;
     OpBuilder b(last->getContext());
     b.setInsertionPointAfter(last);
-    Operation *end = b.create<arith::ConstantOp>(last->getLoc(), b.getIndexAttr(0)); // where the groups go
+    Operation *end = b.create<arith::ConstantOp>(last->getLoc(), b.getIndexAttr(0)); // insertion point of the groups
     SmallVector<scf::ExecuteRegionOp> regions;
     for (ArrayRef<unsigned> group : groups) {
       if (group.size() == 1) {

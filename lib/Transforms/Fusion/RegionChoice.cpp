@@ -17,7 +17,7 @@ RegionChoice::RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Val
     Value buffer;
     bool hasViews = false;
     Mask users = 0, writers = 0;
-    Use *last = nullptr; // that wrote
+    Use *last = nullptr; // last writer
     int writer = -1;
   };
   llvm::MapVector<Value, Root> roots;
@@ -57,7 +57,7 @@ RegionChoice::RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Val
   findPartners();
 }
 
-/// The op that a sum of columns cannot be without: the one that its result begins with. -1 of other ops.
+/// The op that initializes the sum of columns `op`, which must be in its group. -1 for other ops.
 static int startOf(linalg::LinalgOp op, Value root, int writer) {
   auto types = op.getIteratorTypesArray();
   bool isColumnSum = llvm::is_contained(types, utils::IteratorType::reduction) &&
@@ -168,7 +168,7 @@ RunGroups RegionChoice::exact() {
   constexpr int64_t unreached = std::numeric_limits<int64_t>::max();
   auto legal = legalGroups();
   Mask all = (Mask(1) << ops.size()) - 1;
-  SmallVector<int64_t> best(all + 1, unreached); // by what has run
+  SmallVector<int64_t> best(all + 1, unreached); // by set of ops that have run
   SmallVector<Mask> last(all + 1, 0);
   best[0] = 0;
   for (Mask done = 0; done < all; ++done) {
@@ -234,7 +234,8 @@ bool RegionChoice::mergeTwo(SmallVector<Mask> &groups) {
   return true;
 }
 
-/// An op, or one with what it begins with, goes to another group or to one of its own, if that saves something.
+/// Moves an op, together with the op that initializes it, to another group or to one of its own, if that saves
+/// something.
 bool RegionChoice::moveOne(SmallVector<Mask> &groups) {
   int64_t least = *costOfAll(groups);
   SmallVector<Mask> best;

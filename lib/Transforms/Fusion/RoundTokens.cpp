@@ -8,8 +8,7 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Fusion/Passes.h.inc"
 
 namespace {
-/// Whether the slots are written by loops that round what they write: each token has its own slot, and nothing else
-/// asks for rounded tokens.
+/// Whether the loops that write the slots round: each token has its own slot, and no other op uses rounded tokens.
 bool roundsOnTheWay(DispatchOp dispatch) {
   return dispatch.getType().getDimSize(2) == tensorType(dispatch.getX()).getDimSize(1) &&
          llvm::none_of(dispatch.getX().getUsers(), llvm::IsaPred<ConvertOp>);

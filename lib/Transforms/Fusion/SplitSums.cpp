@@ -194,7 +194,7 @@ private:
     return memref::ExpandShapeOp::create(b, shape, buffer, groups);
   }
 
-  /// The sums of chunks, added to what the op began with.
+  /// Adds the sums of chunks to the initial contents of the result.
   void addUpChunks(Value partial) {
     MLIRContext *context = sum.getContext();
     Value out = sum.getDpsInits()[0];

@@ -1,5 +1,5 @@
-// ppc-bind-buffers: the functions of a stage, calls and nothing else, on buffers. What one-shot bufferization would
-// find out about them, in time that grows with the square of their length, follows from the order of the calls.
+// ppc-bind-buffers: bufferizes the functions of a stage, which contain only calls. The order of the calls determines
+// the result that one-shot bufferization would find in time that grows with the square of their length.
 #include "ppc/Transforms/Memory/Passes.h"
 
 #include "dialects/ppc/IR/FunctionAttrs.h"

@@ -39,7 +39,7 @@ int64_t assignOffsets(MutableArrayRef<LiveBuffer> buffers) {
 
 int64_t liveBytesAtPeak(ArrayRef<LiveBuffer> buffers) {
   int64_t peak = 0;
-  for (const LiveBuffer &point : buffers) { // the peak is where some buffer begins
+  for (const LiveBuffer &point : buffers) { // the peak is at the start of some buffer
     int64_t sum = 0;
     for (const LiveBuffer &buffer : buffers)
       if (buffer.first <= point.first && point.first <= buffer.last)

@@ -22,7 +22,7 @@ std::optional<unsigned> updatedArgument(func::FuncOp function, unsigned index) {
   return destination ? std::optional<unsigned>(destination.getInt()) : std::nullopt;
 }
 
-/// Decides where each result goes, and appends the arguments for the new ones.
+/// Chooses the destination of each result, and appends the arguments for the new ones.
 FailureOr<Destinations> addArguments(func::FuncOp function) {
   Destinations destinations;
   if (failed(verifyDestinations(function)))
@@ -43,8 +43,8 @@ FailureOr<Destinations> addArguments(func::FuncOp function) {
   return destinations;
 }
 
-/// Whether the buffer of `argument` may be overwritten although no result goes there: a gradient that an update reduces
-/// between ranks is not needed afterwards.
+/// Whether the buffer of `argument` may be overwritten although it is not a destination: a gradient that an update
+/// reduces between ranks is not needed afterwards.
 bool isFree(func::FuncOp function, BlockArgument argument) {
   return ppcrt::routineKindOf(function) == ppcrt::RoutineKind::Update && argument.hasOneUse() &&
          isa<AllReduceOp>(*argument.getUsers().begin());

@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// Gives actions the tokens that they need, but for those that follow from others. What is required of all actions of a
-/// list is known by then.
+/// Gives actions the tokens that they need, except those implied by others. All requirements of a list of actions are
+/// known by then.
 class ActionTokens {
 public:
   /// `action` must come after `before`, which is earlier in the list.
@@ -22,7 +22,7 @@ private:
   struct Known {
     Attribute stream;
     int64_t place;
-    Clock ended; ///< with it
+    Clock ended; ///< actions that have completed with it
   };
   DenseMap<Operation *, SmallVector<Operation *, 2>> needs;
   DenseMap<Operation *, Known> known;
@@ -31,7 +31,7 @@ private:
 /// The stream of that name, made where the device has none.
 FlatSymbolRefAttr getStream(ppcrt::DeviceOp device, StringRef name);
 
-/// Copies buffers one after the other, for a micro-batch or none: the first of the copies and the last.
+/// Copies several buffers in sequence, for a micro-batch or none; returns the first and the last copy.
 std::pair<Operation *, Operation *> copyAt(OpBuilder &at, ArrayRef<ppcrt::BufferOp> from, ArrayRef<ppcrt::BufferOp> to,
                                            IntegerAttr microBatch, FlatSymbolRefAttr stream);
 

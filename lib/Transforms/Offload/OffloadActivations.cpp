@@ -33,7 +33,8 @@ class ActivationsOffload {
 public:
   explicit ActivationsOffload(DeviceOp device) : device(device) {}
 
-  /// Whether any leave; fails, with an error, where backward reads what no forward has made.
+  /// Returns whether anything is offloaded; fails, with an error, if backward reads a value that no forward has
+  /// computed.
   FailureOr<bool> run();
 
 private:
@@ -155,9 +156,9 @@ LogicalResult ActivationsOffload::addCopies(const SavedGroup &group) {
   for (auto &[microBatch, uses] : all)
     if (uses.used.empty())
       return uses.made->emitOpError() << "makes values of micro-batch " << microBatch << ", which nothing reads";
-  DenseMap<int64_t, Uses *> atOut, onHost, atIn; // who has a slot
+  DenseMap<int64_t, Uses *> atOut, onHost, atIn; // user of each slot
   for (auto &[microBatch, uses] : all) {
-    Operation *behind = uses.made; // and what others wait for
+    Operation *behind = uses.made; // and actions that others wait for
     while (isa_and_nonnull<SendOp>(behind->getNextNode()))
       behind = behind->getNextNode();
     OpBuilder at(device.getContext());

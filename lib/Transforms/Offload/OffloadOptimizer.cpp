@@ -17,7 +17,7 @@ namespace {
 
 using namespace ppcrt;
 
-/// Ops that cannot be apart from each other, in the order of their first one, and what they use of the host.
+/// Ops that must stay together, in the order of their first one, and the host buffers that they use.
 struct Piece {
   SmallVector<Operation *> ops;
   llvm::SetVector<Attribute> buffers; ///< on the host
@@ -69,7 +69,8 @@ private:
 
 } // namespace
 
-/// States, and parameters that only routines of the whole step use; what ppc-offload-parameters has moved there.
+/// Finds states, and parameters that only routines of the whole step use; or buffers that ppc-offload-parameters has
+/// moved.
 void DeviceOffload::findOffloaded() {
   llvm::SmallDenseSet<Attribute> usedOtherwise, written;
   for (auto routine : device.getBody().front().getOps<RoutineOp>())
@@ -86,7 +87,7 @@ void DeviceOffload::findOffloaded() {
   }
 }
 
-/// Optimizers, what follows from them, and what only one of them reads of parameters.
+/// Optimizer ops, ops that depend on them, and ops on parameters that only they use.
 DenseSet<Operation *> DeviceOffload::opsOfOptimizers(RoutineOp update) {
   func::FuncOp code = codeOf(update);
   auto isParameter = [&](Value value) {

@@ -96,7 +96,7 @@ std::map<int64_t, bool> ParametersOffload::hasOneVisit() {
   return once;
 }
 
-/// Parameters, and what is prepared of them, that routines of one virtual stage alone read in micro-batches.
+/// Finds parameters, and values prepared from them, that only routines of one virtual stage read in micro-batches.
 void ParametersOffload::findParameters(const std::map<int64_t, bool> &once) {
   DenseMap<Attribute, llvm::SmallDenseSet<int64_t>> readers;
   for (auto routine : device.getBody().front().getOps<RoutineOp>())
@@ -152,7 +152,7 @@ void ParametersOffload::addCopies(Block &actions) {
     bool isForward = routineOf(visit.runs.front()).getKind() == RoutineKind::Forward;
     Operation *before =
         number < kParametersAtOnce ? nullptr : visits[number - kParametersAtOnce].runs.back().getOperation();
-    OpBuilder at(visits.front().runs.front()); // where nothing need end
+    OpBuilder at(visits.front().runs.front()); // no action has to complete before
     if (Operation *behind = before) {
       while (isa_and_nonnull<SendOp>(behind->getNextNode()))
         behind = behind->getNextNode();

@@ -54,7 +54,7 @@ void RoutineSplitter::findReturned() {
     if (!isa<BlockArgument>(value) && !isConstant(value.getDefiningOp()))
       places.try_emplace(value, name);
     auto argument = dyn_cast<BlockArgument>(value);
-    if (!argument || routine.getReads()[argument.getArgNumber()] != name) // else it stays what it is
+    if (!argument || routine.getReads()[argument.getArgNumber()] != name) // else it keeps its contents
       writtenBy[name] = partOfValue(value);
   }
 }

@@ -96,10 +96,9 @@ void copyReturnedConstants(func::FuncOp function) {
     }
 }
 
-/// All ops but constants, in order: runs of ops of one layer and of ops that have none, none of which goes on past a
-/// ppcrt.reach. Before and after the
-/// micro-batches, where ops go by parameter, each op on more than scalars, and each full group of summands, is one of
-/// its own.
+/// All ops but constants, in order: runs of ops of one layer and of ops that have none, none of which crosses a
+/// ppcrt.reach. Before and after the micro-batches, where ops are per parameter, each op on more than scalars, and each
+/// full group of summands, is a run of its own.
 SmallVector<Group> groupsOf(func::FuncOp function) {
   SmallVector<Group> groups;
   ppcrt::RoutineKind kind = *ppcrt::routineKindOf(function);

@@ -1,4 +1,4 @@
-// Whether ops that touch the same elements of buffers stand in the order in which they stood.
+// Checks that ops that access the same elements of buffers are in their original order.
 #include "ppc/Transforms/Overlap/AccessOrder.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"

@@ -187,7 +187,7 @@ void DeviceOverlap::report(ArrayRef<const Ready *> parts, const ReductionBuckets
              .str();
 }
 
-/// Routines say when they have finished with buckets, and the last runs give tokens for that.
+/// Lets routines signal when they have finished with buckets, and the last runs return tokens for that.
 void DeviceOverlap::makeEarly() {
   std::map<size_t, SmallVector<Bucket *>> byRun;
   for (Bucket &bucket : buckets)

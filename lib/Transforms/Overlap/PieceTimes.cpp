@@ -66,7 +66,7 @@ double PieceTimes::exposed(ArrayRef<MatmulOp> products, Operation *collective, A
       compute(streamTime(machine.device(), Bytes(double(bytesCopied) * share)).value);
     for (MatmulOp product : products)
       compute(this->product(product, share));
-    wait(); // a rank begins one when it has waited for the one before
+    wait(); // a rank starts a collective after the wait for the one before
     left = this->collective(collective, share);
   }
   compute(hiding);

@@ -45,7 +45,7 @@ Bytes bytesOf(Value value) {
 /// A gather of a value that the code is given, so that nothing in the code has to come before it.
 struct Gather {
   AllGatherOp op;
-  size_t place;     ///< where it stands: the op of the work in front of which it is
+  size_t place;     ///< its position: index of the op of the work that it precedes
   size_t first = 0; ///< op of the work that uses it first
   size_t last = 0;  ///< and last
   Bytes bytes;
@@ -232,8 +232,8 @@ IntegerAttr GatherPrefetch::layerBefore() const {
   return IntegerAttr::get(first.getType(), first.getInt() + (first.getInt() > last.getInt() ? 1 : -1));
 }
 
-/// Gathers that are begun in front of everything, where a layer further on has them of the layer before it, stand
-/// apart: the first layer is then like the others.
+/// Gathers that start before all other ops, where a later layer has the gathers of its predecessor, form a layer of
+/// their own: the first layer is then like the others.
 void GatherPrefetch::move(Reach reach) {
   SmallVector<size_t> places = this->places(reach);
   Operation *terminator = code.front().getTerminator();

@@ -20,8 +20,8 @@ Seconds timeOverAxes(const Cluster &machine, GridAttr grid, ArrayAttr axes, Coll
 /// `cluster` as for findCluster, restricted to `ranks` ranks; empty: this machine.
 llvm::Expected<Cluster> machineOf(StringRef cluster, int64_t ranks);
 
-/// The layers of the ops of `code` but constants, in an order in which operands come before their uses: falling as
-/// backward goes, or rising. Empty where some have no layer, or there is no such order.
+/// The layers of the ops of `code` but constants, in an order in which operands come before their uses: descending as
+/// in backward, or ascending. Empty if some have no layer, or there is no such order.
 SmallVector<int64_t> orderOfLayers(func::FuncOp code);
 
 /// The code of a routine by layers, in the order in which `ppc-outline-layers` has them.
@@ -29,7 +29,7 @@ class LayerTimes {
 public:
   LayerTimes(func::FuncOp code, const Device &device, Precision precision);
 
-  /// Whether ops are ordered by layer, so that one can say when a layer is done.
+  /// Whether ops are ordered by layer, so that the end of a layer is defined.
   bool isByLayer() const { return !layers.empty(); }
   /// Layer of an op; std::nullopt if it has none, or the code is not ordered by layer.
   std::optional<int64_t> layerOf(Operation *op) const;

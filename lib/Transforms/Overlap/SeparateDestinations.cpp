@@ -12,7 +12,7 @@ namespace mlir::ppc {
 
 namespace {
 
-/// The operand whose buffer `value` will be in, where an empty tensor stands for it; null: something else does.
+/// The operand whose empty tensor is the destination of `value`; null if its destination is not an empty tensor.
 OpOperand *destinationOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {

@@ -1,4 +1,4 @@
-// Shows what the replay of a program says.
+// Prints the result of the replay of a program.
 #include "StepProgramReader.h"
 
 #include "ppc/Simulation/ProgramReplay.h"

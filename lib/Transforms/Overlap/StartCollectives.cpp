@@ -59,11 +59,11 @@ std::optional<Transfer> transferOf(Operation *op) {
 /// The buffer that `value` is a view of.
 Value rootOf(Value value) { return memref::skipViewLikeOps(cast<MemrefValue>(value)); }
 
-/// Elements of what a buffer is a view of.
+/// Range of elements of the root buffer of a view.
 struct Part {
   Value root;
   int64_t begin, end;
-  bool mayBeRead = false; ///< while it is in flight: what a permute sends
+  bool mayBeRead = false; ///< while it is in flight: the source of a permute
 
   bool overlaps(const Part &other) const { return root == other.root && begin < other.end && other.begin < end; }
 };
@@ -112,8 +112,8 @@ bool isOfPrefetched(Operation *op) {
   return transfer && isPrefetched(*transfer);
 }
 
-/// Whether `op` may run while what has these roots is in flight: it neither touches it, nor communicates itself, which
-/// has an order.
+/// Whether `op` may run while communication on these roots is in flight: it neither accesses them, nor communicates
+/// itself, which has an order.
 bool isIndependent(Operation *op, const InFlight &inFlight) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return false;
@@ -144,7 +144,7 @@ std::optional<SmallVector<MemoryEffects::EffectInstance>> effectsOfLater(Operati
 
 bool isLoop(Operation *op) { return isa<linalg::LinalgOp, memref::CopyOp, scf::ExecuteRegionOp, scf::ForOp>(op); }
 
-/// Whether `op` says where buffers are, and does nothing.
+/// Whether `op` only defines buffers or views.
 bool isPlace(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
 
 /// The first of the adjacent loops before the loop `op` that do not access these roots; `op` itself if there are
@@ -161,7 +161,7 @@ Operation *firstOfRun(Operation *op, const InFlight &roots) {
   return first;
 }
 
-/// Moves `op` in front of `place`, with what says where its buffers are.
+/// Moves `op` before `place`, together with the ops that define its buffers.
 void moveWithPlaces(Operation *op, Operation *place) {
   for (Value operand : op->getOperands())
     if (Operation *made = operand.getDefiningOp(); made && !made->isBeforeInBlock(place))
@@ -211,7 +211,7 @@ InFlight rootsOf(const Transfer &transfer) {
   return roots;
 }
 
-/// A gather that stands where it is used is waited for in front of the loops that it is used by one of.
+/// For a gather directly before its use, the wait precedes all loops of the run that contains its user.
 Flight findFlightOfPrefetched(Operation *op, const Transfer &transfer) {
   InFlight roots = rootsOf(transfer);
   Flight flight;
@@ -252,8 +252,7 @@ bool joinsDevices(ppcrt::GroupOp group) {
          llvm::any_of(group.getAxesAttr(), [](Attribute axis) { return cast<StringAttr>(axis).getValue() == "pp"; });
 }
 
-/// Gathers of what the function is given leave the loops between which they stand together, whether they are started or
-/// not, so that the loops round alike.
+/// Moves gathers of arguments out of a run of loops, whether they are started or not, so that the loops round equally.
 void leaveRun(Operation *op, const Transfer &transfer) {
   Operation *next = op->getNextNode();
   while (next && isPlace(next))

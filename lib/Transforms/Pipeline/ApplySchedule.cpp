@@ -58,7 +58,7 @@ private:
   using Users = llvm::SmallSetVector<RoutineOp, 4>;
   /// The routines of micro-batches that use each buffer with slots.
   llvm::MapVector<BufferOp, Users> usersOfBuffers();
-  /// The least slots of what these routines use together, from `atLeast` on.
+  /// The minimal number of slots of buffers that these routines use together, at least `atLeast`.
   int64_t leastSlotsOf(const Users &users, int64_t atLeast);
   /// All that run for micro-batches of these chunks.
   Users routinesOf(ArrayRef<int64_t> ofChunks);

@@ -70,7 +70,7 @@ bool haveOneOrder(ArrayRef<const MessageClass *> classes) {
   });
 }
 
-/// Each class goes to the first line whose order it keeps.
+/// Assigns each class to the first line whose order it preserves.
 SmallVector<SmallVector<const MessageClass *>> makeLines(ArrayRef<const MessageClass *> classes) {
   SmallVector<SmallVector<const MessageClass *>> lines;
   for (const MessageClass *own : classes) {

@@ -48,7 +48,7 @@ private:
   LogicalResult addAccumulators(MutableArrayRef<Accumulators> accumulators);
   /// acc' = acc + v for each of `values`, where they are computed.
   void accumulate(ArrayRef<Value> values, Site site, BufferOp accumulator);
-  /// Whether the op only adds up what the slices of a sequence yield.
+  /// Whether the op only sums the contributions of the slices of a sequence.
   bool addsSlices(Operation *op);
   /// Collects the contributions of the slices of a sequence to `value`.
   void collectSlices(Value value, SmallVectorImpl<Value> &parts);
@@ -286,7 +286,7 @@ LogicalResult StepSplitter::writeYieldedConstant(Value value, YieldOp yield) {
   return failure(failed(materialize(value, site, op)));
 }
 
-// acc' = acc + v, in place, where v is what the micro-batch yields.
+// acc' = acc + v, in place, where v is the value that the micro-batch yields.
 LogicalResult StepSplitter::addAccumulators(MutableArrayRef<Accumulators> accumulators) {
   auto yield = cast<YieldOp>(split.accumulate.getBody().front().getTerminator());
   for (auto [number, value] : llvm::enumerate(yield.getValues())) {
@@ -312,7 +312,7 @@ void StepSplitter::accumulate(ArrayRef<Value> values, Site site, BufferOp accumu
   StageFunction &function = functionAt(site);
   Value sum = function.argument(accumulator, values.front().getType());
   for (Value value : values) {
-    // Right after the value, so that it need not be kept.
+    // Right after the value, so that it need not be saved.
     Value local = function.mapping.lookup(value);
     OpBuilder builder(local.getContext());
     builder.setInsertionPointAfter(local.getDefiningOp());

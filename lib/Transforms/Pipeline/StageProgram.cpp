@@ -65,7 +65,7 @@ BufferOp StageProgram::addBuffer(BufferRole role, Type type, const BufferFields 
                                  MemRefType::get(tensor.getShape(), tensor.getElementType()));
   setFields(buffer, fields);
   if (llvm::is_contained({BufferRole::Input, BufferRole::Saved, BufferRole::Message}, role))
-    buffer.setSlots(1); // until the schedule says how many
+    buffer.setSlots(1); // until the schedule sets their number
   return buffer;
 }
 

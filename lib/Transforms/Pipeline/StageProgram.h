@@ -137,7 +137,7 @@ struct StepSplit {
   ppcrt::ProgramOp program;
   PipelinePlacement placement;
   SmallVector<std::unique_ptr<StageProgram>> devices;
-  OpBuilder module; ///< where functions go
+  OpBuilder module; ///< insertion point of functions
   SmallVector<StageMessage> messages;
 
   /// The buffer of a function argument of @step (parameter, state, scalar) on `device`, added on first use.

@@ -1,4 +1,4 @@
-// Writes the actions of one device, each after what it needs.
+// Writes the actions of one device, each with tokens of its dependences.
 #include "StepWriter.h"
 
 namespace mlir::ppc {

@@ -1,4 +1,4 @@
-// Writes the actions of one device, each after what it needs.
+// Writes the actions of one device, each with tokens of its dependences.
 #ifndef PPC_TRANSFORMS_PIPELINE_STEPWRITER_H
 #define PPC_TRANSFORMS_PIPELINE_STEPWRITER_H
 
