@@ -220,7 +220,7 @@ void ConfigReader::readGptNeoX() {
 }
 
 void ConfigReader::readBloom() {
-  // The class has the first names; files may say the second, which it takes where both are there.
+  // The class has the first names; files may have the second, which it prefers if both exist.
   auto oneOf = [&](llvm::StringRef key, llvm::StringRef other) {
     if (reader.has(key) && reader.has(other) && reader.integer(key, 1) != reader.integer(other, 1))
       reader.fail(other, "is another name of " + key + "; give one of the two");

@@ -42,7 +42,7 @@ llvm::Expected<ModelConfig> ConfigReader::read() {
   return config;
 }
 
-/// How a model is trained, stored or found, and how long its sequences may be, is no part of what its weights compute.
+/// Keys about training, storage and sequence lengths, which do not change the computation of the weights.
 static constexpr llvm::StringRef aboutTraining[] = {"architectures",
                                                     "attention_probs_dropout_prob",
                                                     "attention_dropout",
@@ -124,8 +124,8 @@ void ConfigReader::refuseNulls() {
       reader.refuse(key, "null is not allowed here; remove the key for its default");
 }
 
-/// All of them at once. What is inside of an object that is wrong itself was not looked at. A name that some reader
-/// asked for may be meant.
+/// Refuses all unread keys at once. The content of an object that is wrong itself was not read. A misspelled key is
+/// compared with the names that some reader asked for.
 void ConfigReader::refuseUnread() {
   bool isWhole = !reader.hasError();
   for (const std::string &path : (outer ? *outer : reader).unreadKeys()) {
@@ -184,7 +184,7 @@ int64_t ConfigReader::size(llvm::StringRef key, std::optional<int64_t> fallback,
   int64_t value = reader.integer(key, least, fallback);
   if (value > most)
     reader.reject(key, "at most " + llvm::Twine(most));
-  return std::min(value, most); // what follows multiplies sizes before the error is asked for
+  return std::min(value, most); // callers multiply sizes before they ask for the error
 }
 
 double ConfigReader::probability(llvm::StringRef key, double fallback) {

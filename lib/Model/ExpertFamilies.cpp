@@ -74,7 +74,7 @@ void ConfigReader::readQwen3Moe() {
 
 void ConfigReader::readDeepseekV3() { readDeepseek({4096, 128}, 8, 4); }
 
-/// Sparse attention reads the keys that an index branch chooses, index_topk of them: up to so many positions, all.
+/// Sparse attention reads the index_topk keys that an index branch chooses: all keys up to that number of positions.
 void ConfigReader::readSparseDeepseek() {
   bool isGlm = shape.family == "glm_moe_dsa";
   readDeepseek(isGlm ? LlamaDefaults{202752, 64, 1e-5} : LlamaDefaults{163840, 128}, isGlm ? 1 : 8, isGlm ? 1 : 4);

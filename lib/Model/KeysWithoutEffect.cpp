@@ -1,6 +1,6 @@
-// Keys of a config.json that change nothing that is trained, in whatever family nobody asks for them. The key sweep
-// sets each of them for each architecture and finds the loss and the gradients of the reference unchanged; a test holds
-// this table against its own.
+// Keys of a config.json without effect on training, in families that do not read them. The key sweep sets each of them
+// for each architecture and finds the loss and the gradients of the reference unchanged; a test compares this table
+// with its results.
 #include "ConfigReader.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,8 +16,8 @@ struct Row {
 };
 } // namespace
 
-/// Bookkeeping, tokens, generation, export, other tasks, how the reference computes; and keys of other families at the
-/// value at which these have nothing of what the key is for.
+/// Bookkeeping, tokens, generation, export, other tasks, implementation choices of the reference; and keys of other
+/// families at the value that turns their feature off.
 static constexpr Row rows[] = {{"_attn_implementation"},
                                {"_attn_implementation_autoset"},
                                {"_commit_hash"},
@@ -131,8 +131,8 @@ static constexpr Row rows[] = {{"_attn_implementation"},
                                {"use_sliding_window", "[false]"},
                                {"vocab_file"}};
 
-/// Of rope_scaling and rope_parameters. The sections of multi-dimensional positions say which pairs turn by which
-/// coordinate of a picture; of text, all coordinates are the same.
+/// Keys of rope_scaling and rope_parameters. The sections of multi-dimensional positions assign pairs to coordinates of
+/// a picture; for text, all coordinates are equal.
 static constexpr Row ropeRows[] = {
     {"finetuned"}, {"mrope_interleaved"}, {"mrope_section"}, {"original_max_position_embeddings"}};
 
@@ -165,8 +165,7 @@ static bool isTokenName(llvm::StringRef key) {
   return key.ends_with("_token_id") || key.ends_with("_token_ids") || key.ends_with("_token_index");
 }
 
-/// Counts the keys as read that nobody read and that are of no effect with their values; refuses the other values.
-/// Returns the keys that were there.
+/// Counts unread keys without effect as read and refuses values that have an effect. Returns the keys that were found.
 static std::vector<llvm::StringRef> accept(JsonReader &reader, llvm::ArrayRef<KeyWithoutEffect> keys,
                                            llvm::StringRef architecture) {
   std::vector<llvm::StringRef> found;

@@ -4,14 +4,14 @@
 
 namespace mlir::ppc {
 
-/// Of `window` keys at most: the first `window` queries see 1, 2, ..., the others `window`.
+/// Mean number of keys per query, at most `window`: the first `window` queries see 1, 2, ..., the others `window`.
 double averageKeys(const ModelShape &model, int64_t layer, int64_t sequence) {
   double length = double(sequence);
   double window = model.hasWindow(layer) ? double(std::min(model.slidingWindow, sequence)) : length;
   return (window * (window + 1) / 2 + (length - window) * window) / length;
 }
 
-/// Weights of the products that one token takes part in, in one layer.
+/// Number of weights in the matmuls of one token in one layer.
 static double multipliedWeights(const ModelShape &model, int64_t layer) {
   double count = 0;
   if (const LatentAttention &latent = model.latent) {

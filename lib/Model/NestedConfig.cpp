@@ -1,5 +1,5 @@
 // Files of models of several parts, pictures and text: the text part is read from "text_config", the others are left
-// out, which is said. What is read is a config.json of its own, as which it is written beside weights.
+// out, with a note. The text part is a complete config.json, and is written next to weights as one.
 #include "ConfigReader.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,13 +11,13 @@ namespace mlir::ppc {
 
 static constexpr llvm::StringLiteral textKey = "text_config";
 
-/// Keys beside the text part that are about pictures, sounds and what joins them to the text.
+/// Whether a key next to the text part concerns pictures, sounds or their connection to the text.
 static bool isOfOtherParts(llvm::StringRef key) {
   static constexpr llvm::StringRef words[] = {"vision", "image", "video", "audio", "media", "projector", "mm_"};
   return llvm::any_of(words, [&](llvm::StringRef word) { return key.contains(word); }) || key == "ignore_index";
 }
 
-/// A file of several parts says its own architecture; from here on, `reader` is that of the text part.
+/// A file of several parts names its own architecture; from here on, `reader` reads the text part.
 void ConfigReader::openTextPart() {
   std::vector<std::string> names =
       reader.has("architectures") ? reader.strings("architectures") : std::vector<std::string>();
@@ -40,8 +40,8 @@ void ConfigReader::openTextPart() {
   outer = std::exchange(reader, *text);
 }
 
-/// Whether the head is the embedding is asked of the whole model; the other keys beside the text part must be about
-/// other parts.
+/// The file of the whole model decides whether the LM head is the embedding; the other keys next to the text part must
+/// concern other parts.
 void ConfigReader::readOuterKeys() {
   if (!outer)
     return;

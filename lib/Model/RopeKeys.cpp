@@ -85,8 +85,7 @@ void ConfigReader::readRopeScaling(llvm::StringRef key, llvm::StringRef kind, Js
     rope.reject("high_freq_factor", "more than low_freq_factor");
 }
 
-/// The reference takes mscale and mscale_all_dim only where both are there and not 0; alone, neither says anything
-/// about the table.
+/// The reference reads mscale and mscale_all_dim only if both exist and are not 0; alone, neither changes the table.
 void ConfigReader::readYarn(JsonReader &rope) {
   RopeScaling &scaling = config.ropeScaling;
   scaling.kind = RopeScaling::Kind::Yarn;

@@ -1,5 +1,5 @@
-// partition -> device: from ppc ops on tensors to bodies on buffers at fixed offsets, each kind once, and one arena per
-// rank. How a body is lowered is the target's.
+// partition -> device: from ppc ops on tensors to functions on buffers at fixed offsets, each distinct one once, and
+// one arena per rank. The target lowers the functions.
 #include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "ppc/Phases/TargetPhases.h"
 #include "ppc/Transforms/Arena/Passes.h"

@@ -1,5 +1,5 @@
-// import: the contract of what comes in. Importers are not passes; this is where their output, and what people write by
-// hand, is checked.
+// import: the contract of imported models. Importers are not passes; this phase checks their output and models that
+// users write.
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Precision/Passes.h"

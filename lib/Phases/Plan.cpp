@@ -8,7 +8,7 @@ namespace mlir::ppc {
 
 void buildPlanPhase(OpPassManager &pm) {
   pm.addPass(createApplyPlanPass());
-  // Ops whose rules let the classes of the loss be cut.
+  // Their rules allow to shard the classes of the loss.
   pm.addPass(createExpandCrossEntropyPass());
   pm.addPass(createPropagateShardingsPass());
   pm.addPass(createInsertReshardsPass());

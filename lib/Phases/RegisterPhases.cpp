@@ -34,7 +34,7 @@ static void registerPhase(StringRef name, StringRef description,
       [](function_ref<void(const ::mlir::detail::PassOptions &)> visit) { visit(Options()); });
 }
 
-/// The same without options.
+/// Registers a phase without options.
 static void registerPhase(StringRef name, StringRef description, std::function<void(OpPassManager &)> build) {
   registerPhase<EmptyPipelineOptions>(name, description,
                                       [=](OpPassManager &pm, const EmptyPipelineOptions &, PassPipelineError) {
@@ -62,7 +62,8 @@ void registerTargetPhases() {
   registerPpcProfilePasses();
   func::registerDuplicateFunctionEliminationPass();
   registerPhase<DevicePhaseOptions>(
-      "ppc-phase-device", "partition -> device: compiled functions merged and lowered by the target, buffers at offsets",
+      "ppc-phase-device",
+      "partition -> device: compiled functions merged and lowered by the target, buffers at offsets",
       [](OpPassManager &pm, const DevicePhaseOptions &options, PassPipelineError error) -> LogicalResult {
         llvm::Expected<const Target *> target = findTarget(options.target);
         if (!target)
@@ -70,7 +71,7 @@ void registerTargetPhases() {
         buildDevicePhase(pm, **target);
         return success();
       });
-  static std::vector<std::string> names; // of the registrations, which keep no text
+  static std::vector<std::string> names; // names of the registrations, which store only references to text
   names.reserve(targets().size());
   for (const Target *target : targets()) {
     target->registerPasses();

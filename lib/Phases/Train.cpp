@@ -8,7 +8,7 @@ namespace mlir::ppc {
 
 void buildTrainPhase(OpPassManager &pm, const TrainOptions &options) {
   pm.addPass(createSliceSequencePass());
-  // What nobody uses needs no gradient.
+  // Unused values need no gradient.
   pm.addPass(createCSEPass());
   pm.addPass(createBuildBackwardPass());
   // Ops with several gradients build one copy for each; here they become one.

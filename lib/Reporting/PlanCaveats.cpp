@@ -1,5 +1,5 @@
-// What must stand beside a predicted number: what it counts, on what it was never tried, and whether anything runs it
-// today.
+// Caveats of predicted numbers: their definitions, missing comparisons with measurements, and the programs that run a
+// plan today.
 #include "ppc/CostModel/OffloadWindow.h"
 #include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Reporting/PlanExport.h"
@@ -104,7 +104,7 @@ std::string mlir::ppc::runnerText(const PlanReport &report, const ParallelLayout
 }
 
 std::string mlir::ppc::runnersText(const PlanReport &report) {
-  std::vector<std::pair<std::string, std::string>> runners; // what runs plans, their numbers
+  std::vector<std::pair<std::string, std::string>> runners; // runner, numbers of its plans
   for (auto [number, plan] : llvm::enumerate(report.plans)) {
     std::string text = runnerText(report, plan.layout), name = std::to_string(number + 1);
     auto known = llvm::find_if(runners, [&](const auto &other) { return other.first == text; });
@@ -119,7 +119,7 @@ std::string mlir::ppc::runnersText(const PlanReport &report) {
   return text;
 }
 
-/// What is to lie on the host and stays on the device.
+/// Reason why state that is to be offloaded stays on the device.
 static std::string idleOffload(const ParallelLayout &layout, const Stack &stack) {
   std::string why;
   bool byLayers = stack.offloadsLayers && layout.offload == Offload::Activations;

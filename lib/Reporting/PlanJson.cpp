@@ -79,7 +79,8 @@ static json::Value planJson(const PlanReport &report, const Plan &plan) {
   return object;
 }
 
-/// What a replay found: per pipeline device the seconds that each stream is busy, and of those beside no compute.
+/// Results of a replay: per pipeline rank the busy seconds of each stream, and the part of them without concurrent
+/// compute.
 static json::Value simulatedJson(const SimulatedStep &step) {
   json::Array devices;
   for (const SimulatedDevice &device : step.devices) {

@@ -18,7 +18,7 @@ static constexpr PageText pageTexts[] = {
 #include "Page.inc"
 };
 
-/// More are not drawn: the page stays small and quick.
+/// The page shows no timelines with more actions, to stay small and quick.
 static constexpr size_t maxActions = 60000;
 
 static double microseconds(Seconds time) { return double(int64_t(time.value * 1e7 + 0.5)) / 10; }
@@ -50,8 +50,8 @@ static json::Array memoryJson(llvm::ArrayRef<MemoryPoint> points, Seconds end) {
   return line;
 }
 
-/// Per device: actions as [kind, virtual stage, micro-batch, start, end], times in microseconds; what runs beside them
-/// as [stream, start, end]; the update as [start, end]; what the device holds as [time, bytes].
+/// Per device: actions as [kind, virtual stage, micro-batch, start, end], times in microseconds; concurrent tasks as
+/// [stream, start, end]; the update as [start, end]; memory as [time, bytes].
 static json::Value timelineJson(const PlanReport &report, const ReportedPlan &plan) {
   StepSimulationOptions options;
   options.keepEvents = true;

@@ -88,7 +88,7 @@ static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout
     }
     time[TimeKind::LayerCommunication] += microBatches * chunk.communication;
     time[TimeKind::StateExchange] += microBatches * chunk.stateExchange;
-    // What the chunk takes beyond its kernels.
+    // Time of the chunk besides its kernels.
     Seconds whole = chunk.durations.forward + chunk.durations.backward + chunk.durations.weightGradient;
     Seconds known = time.total() - before;
     time[TimeKind::Waiting] += microBatches * whole - known;
@@ -100,7 +100,7 @@ static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout
   time[TimeKind::Optimizer] = std::min(optimizer, cost.optimizer);
   time[TimeKind::ParameterGather] = cost.optimizer - time[TimeKind::Optimizer];
   time[TimeKind::GradientReduction] = cost.stepTime - time.total();
-  // Sums of many terms leave rounding errors where nothing is.
+  // Rounding errors of sums with many terms count as zero.
   for (Seconds &part : time.parts)
     if (part < Seconds(1e-12) * std::max(1.0, cost.stepTime.value) &&
         part > Seconds(-1e-9) * std::max(1.0, cost.stepTime.value))
@@ -117,7 +117,7 @@ llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, con
   if (!cost)
     return cost.takeError();
   plan.cost = std::move(*cost);
-  // Reports and files name the layers of every stage, also where the stack cuts them.
+  // Reports and files list the layers of every stage, also if the stack partitions them.
   if (layout.stageLayers.empty() && plan.detail.costs.chunks.size() > 1)
     for (int64_t layers : layersPerChunk(report.model, plan.detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);
@@ -146,7 +146,7 @@ std::string mlir::ppc::intervalNote(const PlanReport &report) {
   return "ranges: nine of ten measured steps like these, the nearest from " + interval.nearest;
 }
 
-/// What follows from the step's time, by the replay: it sees waits that the formulas do not.
+/// Replaces the step's time and its derived numbers by the replay's, which includes waits that the formulas do not.
 static void useReplay(StepCost &cost, const std::optional<SimulatedStep> &step) {
   if (!step || step->stepTime.value <= 0)
     return;
@@ -250,7 +250,7 @@ const Device &mlir::ppc::stageDevice(const PlanReport &report, const ParallelLay
   return report.cluster.groups[layout.stageGroups.empty() ? 0 : layout.stageGroups[stage]].device;
 }
 
-/// Of the products that an attention op counts, the share that its mask leaves: queries meet only keys before them.
+/// Share of the matmuls of an attention op that its mask leaves: queries meet only earlier keys.
 static double unmaskedShare(const PlanReport &report, int kind) {
   const ModelShape &model = report.model;
   int64_t sequence = report.job.sequence, layer = 0;

@@ -47,7 +47,7 @@ static void printHeading(const PlanReport &report, llvm::raw_ostream &out) {
       << report.stack.name << "\n";
 }
 
-/// What the numbers of the table mean.
+/// Prints the definitions of the table's numbers.
 static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
   if (std::string devices = unmeasuredDevices(report.cluster); !devices.empty())
     out << "~ no step on " << devices
@@ -76,7 +76,7 @@ std::string mlir::ppc::differenceText(Seconds difference, Seconds step) {
   return (difference.value > 0 ? "+" : "") + toString(difference);
 }
 
-/// Kinds of time of the first plan beside those of the second: all that either has.
+/// Prints the kinds of time of the first plan next to those of the second: all kinds that either has.
 static void printWhy(const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &best = report.plans[0];
   const ReportedPlan *second = report.plans.size() > 1 ? &report.plans[1] : nullptr;
@@ -116,7 +116,7 @@ static std::string growthText(const TimeBreakdown &best, const TimeBreakdown &ot
   return (toString(static_cast<TimeKind>(worst)) + " +" + toString(growth)).str();
 }
 
-/// What grows when the decision is another; where the formulas see nothing grow, the replay does.
+/// Returns the cost that grows when the decision is another; if no cost of the formulas grows, that of the replay.
 static std::string becauseText(const PlanReport &report, const Plan &other, StepEstimator &estimator) {
   if (alternativeCost(report, other) <= 0)
     return "";

@@ -1,12 +1,12 @@
-// The replayed step as Chrome trace events. Times are microseconds; a process is a device of the pipeline axis, a track
-// one of its streams.
+// The replayed step as Chrome trace events. Times are microseconds; a process is a pipeline rank, a track one of its
+// streams.
 #include "ppc/Reporting/PlanReport.h"
 
 #include <set>
 
 using namespace mlir::ppc;
 
-/// Slices of single ops beyond so many make files that viewers open slowly.
+/// Viewers open files slowly that have more slices of single ops than this.
 static constexpr int64_t opTasks = 60000;
 
 namespace {
@@ -112,7 +112,7 @@ private:
           json.attribute("recomputed", true);
         if (!each.op)
           return;
-        // As of forward; backward of a product is two of them.
+        // Numbers of forward; backward of a matmul is two of them.
         json.attribute("class", toString(each.op->kind));
         if (each.op->flops.value > 0)
           json.attribute("forward_flops", each.op->flops.value);

@@ -1,4 +1,4 @@
-// Fine-tuning in reports: what is trained, and what else takes part in a step.
+// Fine-tuning in reports: the trained weights, and other models that take part in a step.
 #include "ppc/Reporting/PlanReport.h"
 #include "ppc/Reporting/TextTable.h"
 
@@ -22,7 +22,7 @@ namespace {
 struct Generation {
   int64_t tensor = 0;     // devices of an engine; 0: the weights fit on no node
   int64_t concurrent = 0; // sequences of an engine at a time
-  Bytes weights, cache;   // of a device
+  Bytes weights, cache;   // bytes on a device
   Seconds time;
 };
 } // namespace
@@ -85,9 +85,10 @@ llvm::Error mlir::ppc::addPhases(const FineTuning &tuning, const ModelShape &mod
     if (!generation.tensor)
       return llvm::createStringError(
           llvm::formatv(
-                        "no device can generate while its training state stays: {0} of a device are free besides {1} that stay, and "
-          "the weights of {2} in 16 bits with one sequence of {3} tokens need more at every tensor-parallel degree "
-          "within a node",
+              "no device can generate while its training state stays: {0} of a device are free besides {1} that stay, "
+              "and "
+              "the weights of {2} in 16 bits with one sequence of {3} tokens need more at every tensor-parallel degree "
+              "within a node",
               toString(free), toString(resident), model.name, report.job.sequence)
               .str());
     report.phases.push_back(

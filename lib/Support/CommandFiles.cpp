@@ -1,4 +1,4 @@
-// What a command reads and what it writes must not be the same.
+// Checks that inputs and outputs of a command are different files.
 #include "ppc/Support/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -29,7 +29,7 @@ llvm::Error CommandFiles::add(const OutputFile &output) {
       return llvm::createStringError(name + ": this is " + input.what +
                                      ", which would be destroyed: give another name");
   if (!file && (output.isStream() || fs::exists(output.target)))
-    return llvm::Error::success(); // what goes through a pipe or nowhere may go there twice
+    return llvm::Error::success(); // several outputs may go to one pipe or to nowhere
   for (const Output &other : outputs)
     if (file == other.file && (file || output.target == other.target))
       return llvm::createStringError(other.option + " and " + output.option + " would both write " + output.path +

@@ -10,7 +10,7 @@ using namespace mlir::ppc;
 
 bool mlir::ppc::readCommandLine(int argc, const char *const *argv, llvm::StringRef overview) {
   std::vector<const char *> arguments(argv, argv + argc);
-  // What says that a value cannot be read begins with the program's name and goes straight to standard error.
+  // LLVM's messages on values that cannot be parsed begin with the program's name and go straight to standard error.
   bool asksForHelp = llvm::any_of(arguments, [](llvm::StringRef text) {
     text = text.ltrim('-');
     return text.starts_with("help") || text == "h" || text == "version";
@@ -21,7 +21,7 @@ bool mlir::ppc::readCommandLine(int argc, const char *const *argv, llvm::StringR
     llvm::StringRef text = argv[i];
     if (!text.empty() && !(text.starts_with("-") && text.ends_with("=") && text.count('=') == 1))
       continue;
-    // Nothing is no file, no name and no number.
+    // An empty string is not a file, a name or a number.
     llvm::errs() << "error: " << (text.empty() && i > 1 ? argv[i - 1] : text.rtrim('='))
                  << ": expected a value, found nothing\n";
     return false;

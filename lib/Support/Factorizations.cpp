@@ -1,4 +1,4 @@
-// Ways to cut N devices into the axes of a grid.
+// Factorizations of N devices into the axes of a mesh.
 #include "ppc/Support/Factorizations.h"
 
 namespace mlir::ppc {

@@ -19,7 +19,7 @@ struct Heartbeat::Thread {
   std::condition_variable ended;
   bool isOver = false;
   std::string what, progress;
-  Clock::time_point start = Clock::now(), lastWord = start; // of what it does
+  Clock::time_point start = Clock::now(), lastWord = start; // start of the activity, time of the last message
   std::thread worker;
 
   void run() {
@@ -29,7 +29,7 @@ struct Heartbeat::Thread {
       if (ended.wait_until(lock, lastWord + silence, [&] { return isOver; }))
         return;
       if (Clock::now() < lastWord + silence)
-        continue; // something was said meanwhile
+        continue; // a message was printed meanwhile
       lastWord = Clock::now();
       auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lastWord - start).count();
       std::string line = llvm::sys::Process::StandardErrIsDisplayed() ? "\r\033[K" : ""; // over a progress bar

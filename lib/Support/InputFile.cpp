@@ -21,7 +21,7 @@
 
 using namespace mlir::ppc;
 
-/// What has been read, by path: a few files of a command line, or of the rows of a table.
+/// Files that have been read, by path: a few files of a command line, or of the rows of a table.
 static std::vector<std::pair<std::string, llvm::sys::fs::UniqueID>> &filesRead() {
   static std::vector<std::pair<std::string, llvm::sys::fs::UniqueID>> files;
   return files;

@@ -29,7 +29,8 @@ struct JsonReader::Document {
   std::map<std::string, llvm::json::Value> fallbacks; // by path
 };
 
-/// How a value looks in a message: JSON text, cut when long, with no more digits than tell a number from others.
+/// Text of a value in a message: JSON text, truncated when long, with no more digits than distinguish a number from
+/// others.
 static std::string display(const llvm::json::Value &value) {
   std::string text;
   if (std::optional<double> number = value.getAsNumber(); number && !value.getAsInteger()) {
@@ -105,7 +106,7 @@ const llvm::json::Value *JsonReader::read(llvm::StringRef key, llvm::json::Value
 
 std::map<std::string, llvm::json::Value> JsonReader::readKeys() const { return document->fallbacks; }
 
-/// What a fall-back is as JSON; null where there is none.
+/// A fall-back as JSON; null if there is none.
 template <typename T> static llvm::json::Value jsonOf(const std::optional<T> &fallback) {
   return fallback ? llvm::json::Value(*fallback) : llvm::json::Value(nullptr);
 }
@@ -125,7 +126,7 @@ void JsonReader::fail(llvm::StringRef key, const llvm::Twine &message) {
     document->error = (document->file + ": key \"" + pathOf(key) + "\": " + message).str();
 }
 
-/// What is found instead.
+/// Message on a value of the wrong kind.
 static std::string unexpected(const llvm::json::Value *value, const llvm::Twine &expected) {
   return ("expected " + expected + ", found " + (value ? display(*value) : "nothing")).str();
 }

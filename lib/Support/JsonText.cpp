@@ -16,7 +16,7 @@ static llvm::Error errorAt(llvm::StringRef name, llvm::StringRef text, size_t of
   return llvm::createStringError(name + ":" + llvm::Twine(line) + ":" + llvm::Twine(column) + ": " + message);
 }
 
-/// Behind the quote that ends the string that begins at `begin`; the end of the text where none does.
+/// Position after the closing quote of the string that begins at `begin`; the end of the text if it is not closed.
 static size_t endOfString(llvm::StringRef text, size_t begin) {
   for (size_t at = begin + 1; at < text.size(); ++at) {
     if (text[at] == '\\')

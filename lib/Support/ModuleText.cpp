@@ -16,11 +16,11 @@
 namespace mlir::ppc {
 namespace {
 
-/// What an alias stands for; without what other aliases below it add.
+/// Content of an alias; without the content of other aliases that it uses.
 struct Alias {
   struct Use {
     llvm::StringRef name;
-    int64_t depth; // of brackets around it
+    int64_t depth; // number of brackets around it
   };
   size_t offset = 0;
   int64_t depth = 0, length = 0;
@@ -50,7 +50,7 @@ private:
       ++at;
     return at < text.size() && text[at] == '=' && text.substr(at, 2) != "==";
   }
-  /// Whether the value of an alias goes on in another line with `c`, behind the last character of the line before.
+  /// Whether the value of an alias continues in another line with `c`, after the last character of the line before.
   bool goesOn(char c) const {
     char before = text[lastWritten];
     return before == '=' || before == ':' || before == ',' ||
@@ -65,7 +65,7 @@ private:
     deepest();
   }
   void close(char c);
-  /// Levels around this place: brackets, and operators since the last comma in each.
+  /// Nesting at this position: brackets, and operators since the last comma in each.
   int64_t depth() const { return int64_t(levels.size()) + operators; }
   void deepest() {
     if (defined)
@@ -89,10 +89,10 @@ private:
   };
   llvm::StringRef name, text;
   std::vector<Level> levels;
-  int64_t operators = 0; // of all levels
-  int64_t atTop = 0;     // of them, outside of brackets
+  int64_t operators = 0; // operators of all levels
+  int64_t atTop = 0;     // operators outside of brackets
   llvm::StringMap<Alias> aliases;
-  std::vector<std::string> order; // of definition
+  std::vector<std::string> order; // order of definition
   Alias *defined = nullptr;       // whose value is here
   Alias rest;                     // the text outside of definitions
   size_t lastWritten = 0;         // the last character that is neither space nor of a comment
@@ -114,18 +114,18 @@ void Scanner::close(char c) {
   }
 }
 
-/// An alias that is used or defined at `at`; behind its name.
+/// Reads an alias that is used or defined at `at`; returns the position after its name.
 size_t Scanner::sigil(size_t at) {
   llvm::StringRef word = wordAt(at + 1);
   size_t end = at + 1 + word.size();
-  if (word.empty() || word.contains('.')) // of a dialect
+  if (word.empty() || word.contains('.')) // attribute or type of a dialect
     return end;
   llvm::StringRef full = text.slice(at, end);
   if ((levels.empty() || startsLine(at)) && isDefinition(end)) {
     auto [entry, isNew] = aliases.try_emplace(full);
     if (isNew)
       order.push_back(full.str());
-    startAgain(); // what is open is for the parser to report
+    startAgain(); // the parser reports unclosed brackets
     defined = &entry->second;
     *defined = Alias();
     defined->offset = at;
@@ -136,7 +136,7 @@ size_t Scanner::sigil(size_t at) {
   return end;
 }
 
-/// A name, an operator that is a word, or a number with its exponent; behind it.
+/// Reads a name, an operator that is a word, or a number with its exponent; returns the position after it.
 size_t Scanner::word(size_t at) {
   llvm::StringRef word = wordAt(at);
   if (word == "mod" || word == "floordiv" || word == "ceildiv")
@@ -152,7 +152,7 @@ void Scanner::startAgain() {
   defined = nullptr;
 }
 
-/// Behind what begins at `at` and is not to be looked into: a comment or a string.
+/// Skips a comment or a string that begins at `at`; returns the position after it.
 size_t Scanner::skipped(size_t at) {
   if (text[at] == '/') {
     if (!text.substr(at).starts_with("//"))
@@ -166,7 +166,7 @@ size_t Scanner::skipped(size_t at) {
   return std::min(at + 1, text.size());
 }
 
-/// One token; behind it.
+/// Reads one token; returns the position after it.
 size_t Scanner::token(size_t at) {
   char c = text[at], next = at + 1 < text.size() ? text[at + 1] : ' ';
   switch (c) {

@@ -1,4 +1,4 @@
-// Writes beside and renames.
+// Writes a file next to its target and renames it.
 #include "ppc/Support/OutputFile.h"
 #include "ppc/Support/InputFile.h"
 
@@ -33,7 +33,7 @@ void mlir::ppc::reserveStandardStreams() {
 
 namespace {
 
-/// A new file beside another, which is removed unless it takes the other's name; also when a signal ends the process.
+/// A new file next to another, which is removed unless it takes the other's name; also when a signal ends the process.
 class PartialFile {
 public:
   PartialFile() = default;
@@ -48,7 +48,7 @@ public:
   }
 
   std::error_code create(llvm::StringRef target, unsigned mode) {
-    constexpr size_t longest = 200; // of 255 bytes that a name may have
+    constexpr size_t longest = 200; // leaves characters for the suffix; names have at most 255 bytes
     constexpr int attempts = 1000;
     std::error_code problem;
     for (int number = 0; number < attempts; ++number) {

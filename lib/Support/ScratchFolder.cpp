@@ -1,4 +1,5 @@
-// Names of the folders lie where a signal handler may read them; what it calls is safe there: fork, exec, wait, raise.
+// Names of the folders are stored where a signal handler may read them; it calls only functions that are safe there:
+// fork, exec, wait, raise.
 #include "ppc/Support/ScratchFolder.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -13,7 +14,7 @@
 namespace mlir::ppc {
 namespace {
 
-constexpr int mostFolders = 4; // of a process at a time
+constexpr int mostFolders = 4; // folders of a process at a time
 constexpr int endingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 struct Entry {

@@ -1,4 +1,4 @@
-// Quantities of the cost model as people read them.
+// Human-readable quantities of the cost model.
 #include "ppc/Support/Units.h"
 
 #include <cmath>

@@ -85,7 +85,7 @@ bool TreeBuilder::build(llvm::yaml::Node *from, YamlNode &to, int depth) {
     return false;
   llvm::SMLoc where = from->getSourceRange().Start;
   if (where.isValid() && llvm::isa<llvm::yaml::MappingNode, llvm::yaml::SequenceNode>(from)) {
-    // The parser places a flow collection behind its bracket.
+    // The parser locates a flow collection after its bracket.
     const char *bracket = where.getPointer();
     while (bracket > text.begin() && (bracket[-1] == ' ' || bracket[-1] == '\t'))
       --bracket;
@@ -143,7 +143,7 @@ bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int 
     if (!build(entry.getValue(), value, depth + 1))
       return false;
     if (value.kind == YamlNode::Null)
-      value.line = key.line, value.column = key.column; // an absent value has no place of its own
+      value.line = key.line, value.column = key.column; // an absent value has no position
     to.keys.push_back(std::move(key));
     to.items.push_back(std::move(value));
   }
@@ -288,7 +288,7 @@ void YamlReader::finish() {
 static std::optional<double> asNumber(const YamlNode &value) {
   double number = 0;
   llvm::StringRef text = value.text;
-  // StringRef::getAsDouble also takes "inf", "nan" and hexadecimal, which are more likely mistakes here.
+  // StringRef::getAsDouble also takes "inf", "nan" and hexadecimal, which are more likely typing errors here.
   if (value.kind != YamlNode::Scalar || value.quoted || text.empty() ||
       text.find_first_not_of("0123456789+-.eE") != llvm::StringRef::npos || hasLeadingZero(text) ||
       text.getAsDouble(number) || !std::isfinite(number))

@@ -21,7 +21,7 @@ constexpr int64_t megabyte = int64_t(1) << 20;
 constexpr int gpuWindows = 3;
 constexpr double shareOfFreeMemory = 0.5;
 
-/// Memory of the GPU with random numbers: products of zeros need less power, and run faster than others.
+/// Memory of the GPU with random numbers: matmuls of zeros need less power, and run faster than others.
 class Operand {
 public:
   Operand(CudaDevice &device, int64_t bytes, bool bf16) : device(device) {
@@ -110,7 +110,7 @@ private:
 
   /// Whether a larger one is worth trying.
   bool measure(GpuTime row, const std::function<void()> &turn) {
-    timeOf(turn, 1); // what libraries put off until their first call
+    timeOf(turn, 1); // work that libraries defer to their first call
     double once = std::max(timeOf(turn, 1), 1e-6);
     row.seconds = once;
     if (once < seconds / gpuWindows) {

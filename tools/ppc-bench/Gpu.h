@@ -14,7 +14,7 @@ namespace mlir::ppc {
 
 struct GpuTime {
   std::string name; // "copy 64 MiB", "bf16 matmul 4096 x 4096 x 4096"
-  double seconds;   // of one repetition, in the best of several windows
+  double seconds;   // time of one repetition, in the best of several windows
   double work;      // bytes that are read and written, or FLOPs
   const char *unit; // "B" or "FLOP"
 };

@@ -8,7 +8,7 @@
 namespace mlir::ppc {
 namespace {
 
-constexpr double mostIssue = 0.6; // of memory's time
+constexpr double mostIssue = 0.6; // share of the memory's time
 /// Launches that move less are over before memory is busy.
 constexpr int64_t judgedBytes = 4 << 20;
 
@@ -97,7 +97,7 @@ void printAttentionDesigns(const GpuModel &gpu, llvm::raw_ostream &out) {
          "(AttentionDesign.h).\n\n";
 }
 
-/// Of all warps of a block, for one tile of keys.
+/// Prints sums over all warps of a block, for one tile of keys.
 void printTensorMemory(const ProgramKernel &kernel, const TensorMemoryAttention &of, const GpuModel &gpu,
                        TextTable &table) {
   AttentionBounds bounds = boundsOf(of, gpu);
@@ -184,7 +184,8 @@ void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu
                mma ? percentText(shares.shared) : ""});
   }
   table.print(out);
-  out << "\nUnits and bytes of a thread, in one iteration of the main loop or, without one, in the whole kernel. Issue: "
+  out << "\nUnits and bytes of a thread, in one iteration of the main loop or, without one, in the whole kernel. "
+         "Issue: "
          "percentage of the time in which copies move the bytes that these instructions load and store; with tensor "
          "cores, of the time that the matmuls of that iteration take.\n\n";
 }

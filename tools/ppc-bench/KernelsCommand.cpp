@@ -177,7 +177,7 @@ private:
 
 int64_t numberOf(llvm::StringRef cell) {
   int64_t value = 0;
-  cell.getAsInteger(10, value); // empty where nothing is known
+  cell.getAsInteger(10, value); // empty if unknown
   return value;
 }
 

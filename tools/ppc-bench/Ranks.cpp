@@ -53,7 +53,7 @@ public:
 private:
   Window &windowOf(int rank) { return *reinterpret_cast<Window *>(world.arena(rank)); }
 
-  /// All ranks do so many turns; from when the first begins to when the last is done, whoever runs when.
+  /// All ranks run `turns` repetitions; measures from the first start to the last end of any rank.
   TurnTime window(const std::function<void()> &turn, int64_t turns) {
     transport.barrier(ppcrt::Transport::everyRank);
     double before = processorSeconds();

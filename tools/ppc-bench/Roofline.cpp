@@ -27,7 +27,7 @@ struct Row {
   }
 };
 
-// Of a step; the longest operation is shown in any case, also where the machine did something else nearly all the time.
+// Share of a step; the longest operation is always shown, also if the machine did other work nearly all the time.
 constexpr double shownShare = 0.01;
 
 bool isExchange(llvm::StringRef name) {
@@ -67,7 +67,7 @@ llvm::Expected<Row> readRow(const llvm::json::Value &entry, double steps, const 
     *value = *number;
   }
   row.calls /= steps, row.seconds /= steps, row.flops *= row.calls, row.bytes *= row.calls;
-  // Only products run at the rate of products.
+  // Only matmuls run at the rate of matmuls.
   bool isProduct = name->contains(" x ") || name->contains("attention");
   double compute = isProduct && peaks.flops > 0 ? row.flops / peaks.flops : 0;
   double memory = peaks.bytes > 0 ? row.bytes / peaks.bytes : 0;

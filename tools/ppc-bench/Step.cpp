@@ -32,9 +32,9 @@ namespace cl = llvm::cl;
 namespace mlir::ppc {
 namespace {
 
-cl::SubCommand step(
-    "step",
-    "Compares a training step of a LLaMA in PPC, JAX and PyTorch: losses, memory and a breakdown of the time");
+cl::SubCommand
+    step("step",
+         "Compares a training step of a LLaMA in PPC, JAX and PyTorch: losses, memory and a breakdown of the time");
 cl::opt<std::string> config("config", cl::sub(step), cl::value_desc("config.json"),
                             cl::desc("Model; default: 4 layers, hidden 512, vocabulary 32,000"));
 cl::opt<std::string> weights("weights", cl::sub(step), cl::value_desc("path"),
@@ -88,7 +88,7 @@ std::vector<std::string> namesOfOthers() {
   return names;
 }
 
-/// Declares what is read, and refuses a folder in which that would be overwritten.
+/// Declares inputs, and refuses a folder in which they would be overwritten.
 llvm::Error declareFiles(CommandFiles &files, const std::string &tools, const std::string &folder) {
   files.reads("--config", config);
   files.reads("--weights", weights);
@@ -118,7 +118,7 @@ llvm::Error writeFile(CommandFiles &files, const std::string &path, llvm::String
   });
 }
 
-/// Random ids for so many steps.
+/// Random ids for `count` tokens.
 llvm::Error writeTokens(CommandFiles &files, const std::string &path, int64_t vocabulary, int64_t count) {
   std::mt19937 random(1);
   std::vector<uint32_t> ids(count);
@@ -136,8 +136,8 @@ double median(std::vector<double> values) {
 /// A participant and what was measured of it.
 struct Measured {
   std::unique_ptr<StepParticipant> participant;
-  std::vector<double> seconds, losses; // of measured steps; of the first steps after the weights
-  StepRecord first;                    // of the first steps
+  std::vector<double> seconds, losses; // of measured steps; of the first steps with the given weights
+  StepRecord first;                    // record of the first steps
   int64_t memory = 0;
   bool ours = false;
 };
@@ -196,7 +196,7 @@ private:
     if (llvm::Error problem = runCommand(command, said))
       return problem;
     plan = layout.empty() ? "--ranks=" + std::to_string(work.cores) : layout;
-    if (auto text = llvm::MemoryBuffer::getFile(said)) // what a search found
+    if (auto text = llvm::MemoryBuffer::getFile(said)) // result of a search
       if (llvm::StringRef note = (*text)->getBuffer().split("note: plan: ").second; !note.empty())
         plan = note.split('\n').first.split(';').first.str();
     return llvm::Error::success();
@@ -221,7 +221,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// The same program once more, built to measure its operations.
+  /// Measures the program's operations: builds it again with a profile.
   llvm::Error profile() {
     std::string executable = work.folder + "/train-" + work.precision + "-profile",
                 file = work.folder + "/profile-" + work.precision + ".json";
@@ -276,7 +276,7 @@ private:
       one.first = std::move(*record);
     }
     all.erase(std::remove_if(all.begin(), all.end(), [](const Measured &one) { return !one.participant; }), all.end());
-    // Rounding differs: products of bf16 keep 8 bits.
+    // Rounding differs: matmuls in bf16 keep 8 bits.
     double tolerance = work.precision == "f32" ? 1e-5 : 1e-2;
     for (const Measured &one : all)
       for (size_t i = 0; i < all.front().losses.size(); ++i) {
@@ -342,7 +342,7 @@ private:
                                   memory(all.front()) / memory(*smallest), smallest->participant->name());
   }
 
-  /// What the planner said of our program beside what was measured.
+  /// Prints the planner's prediction for our program next to the measurement.
   void printPrediction() const {
     const Measured &ours = all.front();
     llvm::Expected<Cluster> machine = findCluster(work.cluster);

@@ -111,11 +111,11 @@ void setDevice(Device &device, const Measurements &all) {
   device.memoryEfficiency = 1;
 }
 
-/// `turns`: ranks that share a core. An exchange is copies and sums that the ranks do themselves; the shorter of the
-/// two measures has less of what else runs on the machine.
+/// `turns`: ranks that share a core. Ranks communicate by copies and sums that they do themselves; the shorter of the
+/// two measures contains less of other programs' work.
 void setNetwork(ClusterLevel &level, const Measurements &all, double count, double turns) {
   auto time = [&](llvm::StringRef name) { return std::min(all.time(name).seconds, all.time(name).processor * turns); };
-  // What is left of a ring of this many ranks (docs/internals/CostModel.md), and its two rounds.
+  // Share of a ring's work that remains with this many ranks (docs/internals/CostModel.md), and its two rounds.
   double share = 1 - 0.54 / count, wire = 2 * (count - 1) / count;
   double small = time("all-reduce 64 B"), large = time("all-reduce 8388608 B");
   level.constants.floor = Seconds(small / 2);

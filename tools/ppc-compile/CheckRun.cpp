@@ -19,13 +19,13 @@ namespace {
 /// Relative; of tensors in the L2 norm. In bf16 a sum in another order may round to another number.
 struct Tolerances {
   double loss, tensor;
-  bool roundsScores; // of experts: which of two is chosen may be another one
+  bool roundsScores; // experts: one run may choose the other of two experts
 };
 Tolerances tolerancesOf(llvm::StringRef precision) {
   return precision == "bf16" ? Tolerances{1e-3, 5e-2, true} : Tolerances{1e-5, 1e-4, false};
 }
 
-constexpr double kLearningRate = 3e-4; // the same in every step
+constexpr double kLearningRate = 3e-4; // equal in every step
 constexpr int64_t kKnownSteps = 3;     // whose gradients are known
 
 struct Run {
@@ -33,10 +33,10 @@ struct Run {
   TensorFile gradients, parameters;
 };
 
-/// How far the parameters of two runs may lie apart whose gradients agree. Adam moves an element by the learning rate
-/// times the mean gradient over the root of its mean square, whatever the gradient's size: one that is small beside the
-/// others of its tensor is to a larger part rounding, and so is where it moves the element. Where gradients have
-/// differed by d at most, both means and roots are known to d, and the quotient to 2 d / root.
+/// Bounds on the differences of parameters of two runs whose gradients agree. Adam moves an element by the learning
+/// rate times the mean gradient over the root of its mean square, whatever the gradient's size: a gradient that is
+/// small compared with others of its tensor is to a larger part rounding, and so is the element's movement. If
+/// gradients have differed by at most d, both means and roots are known to d, and the quotient to 2 d / root.
 class Doubts {
 public:
   /// The gradients of the next step of both runs.
@@ -62,7 +62,7 @@ public:
         for (int64_t step = steps + 1; step <= steps + count; ++step)
           element.way += kLearningRate * unsure(element, step);
   }
-  /// In the unit of the parameter; 0 where nothing is known.
+  /// Bound in the unit of the parameter; 0 if unknown.
   double of(const std::string &name, size_t index) const {
     auto found = known.find(name);
     return found == known.end() || index >= found->second.size() ? 0 : found->second[index].way;
@@ -132,8 +132,8 @@ bool compareLosses(const Run &parallel, const Run &single, double tolerance) {
   return true;
 }
 
-/// The worst relative L2 difference, or none when one is too large (and reported). What `doubts` leaves open of an
-/// element is no difference, nor is what `choices` explain of a tensor.
+/// The worst relative L2 difference, or std::nullopt if one is too large (and reported). Differences within the bounds
+/// of `doubts` for an element, or explained by `choices` for a tensor, do not count.
 std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &parallel, const TensorFile &single,
                                      double tolerance, const Doubts *doubts = nullptr,
                                      ExpertChoices *choices = nullptr) {

@@ -25,7 +25,7 @@
 
 namespace mlir::ppc {
 
-/// Wall time, and the processor time of all threads, since it was made.
+/// Wall time, and the CPU time of all threads, since its construction.
 struct Compilation::Stopwatch {
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
   double processorSeconds() const { return double(std::clock() - processorStart) / CLOCKS_PER_SEC; }
@@ -97,7 +97,7 @@ bool Compilation::load() {
     return reportError(path + ": unknown kind of model: expected a config.json, a folder that holds one, or a *.mlir"),
            false;
   }
-  mathematics["model"] = modelMathematics(*module); // of which precision takes nothing away
+  mathematics["model"] = modelMathematics(*module); // before --precision, which does not change the identity
   return runPhase("import", [&](OpPassManager &pm) { buildImportPhase(pm, options.precision); }) &&
          succeeded(recordModel(*module, name, flopsPerToken));
 }
@@ -145,7 +145,7 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
     return false;
   if (!options.overlap) // no plan file says it
     (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withOverlap(false));
-  if (options.rotate && !singleDevice) { // nothing of one rank is cut
+  if (options.rotate && !singleDevice) { // one rank shards nothing
     auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan.getStorage())
       return refuseRotation();
@@ -170,7 +170,7 @@ void Compilation::recordPlan() {
 
 DictionaryAttr Compilation::prediction() const { return (*module)->getAttrOfType<DictionaryAttr>("ppc.prediction"); }
 
-/// Of GPUs nothing is known where no cluster is named, so that nothing is predicted for them.
+/// GPUs without a named cluster are unknown, so nothing is predicted for them.
 bool Compilation::isPricedAsProcessors() const { return options.target != &hostTarget() && options.cluster.empty(); }
 
 void Compilation::notePlan() const {
@@ -192,8 +192,8 @@ void Compilation::notePlan() const {
   llvm::errs() << "\n";
 }
 
-/// What the ranks must be a multiple of; reports when they are not, or, when nothing else is open, when they are not
-/// just that.
+/// Checks that the number of ranks is a multiple of the given degrees, or, if all degrees are given, equal to their
+/// product; reports if it is not.
 bool Compilation::checkDegrees(int64_t ranks) {
   int64_t product = 1;
   std::string names;
@@ -265,7 +265,7 @@ bool Compilation::searchPlan(int64_t ranks) {
   plan.offload = options.offload;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
   ProgramRefusals refusals;
-  if (StringRef(options.model).ends_with(".mlir")) { // what is imported is known to train
+  if (StringRef(options.model).ends_with(".mlir")) { // imported models are known to train
     refusals = trainRefusals(*module);
     refusals.model.clear(); // the train phase says it
   }
@@ -343,7 +343,7 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
   if (options.memory <= 0 || singleDevice)
     return true;
   OwningOpRef<ModuleOp> planned = std::move(module);
-  const SilentRemarks tries; // what is done in the end is remarked then
+  const SilentRemarks tries; // remarks are printed for the final plan only
   bool ok = true, fits = false;
   int64_t before = INT64_MAX, stalls = 0; // bytes above the budget, of all stages; how often they stayed the same
   SmallVector<int64_t> most;              // that there is to save, per stage and micro-batch
@@ -373,7 +373,7 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
         continue;
       above += over;
       exhausted |= less[number] > most[number];
-      less[number] += llvm::divideCeil(over, slots) << stalls; // what was asked for may lie below the next step
+      less[number] += llvm::divideCeil(over, slots) << stalls; // the request may be below the next step
     }
     fits = above == 0;
     stalls = above >= before ? stalls + 1 : 0;
@@ -395,7 +395,7 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
 
 bool Compilation::priceChosen() {
   forward.get()->setAttr(attr::plan, (*module)->getAttr(attr::plan));
-  forward.get()->removeAttr("ppc.prediction"); // of the plan before
+  forward.get()->removeAttr("ppc.prediction"); // prediction of the previous plan
   std::swap(module, forward);
   bool ok = runPhase(
       "price", [&](OpPassManager &pm) { pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster})); });
@@ -432,7 +432,7 @@ bool Compilation::lowerTo(Emit last) {
   if (logical && !verify(*logical))
     return false;
   for (auto function : logical ? llvm::to_vector(logical->getOps<func::FuncOp>()) : SmallVector<func::FuncOp>())
-    function.eraseBody(); // what it declares is compared once more
+    function.eraseBody(); // its declarations are compared once more
   if (last < Emit::Device)
     return true;
   if (!runPhase("device", [&](OpPassManager &pm) {

@@ -63,7 +63,7 @@ private:
   OwningOpRef<ModuleOp> module;
   OwningOpRef<ModuleOp> forward; // the model as it was planned; with a memory budget only
   std::string opCuts, planYaml, manifest, configText;
-  llvm::json::Object mathematics; // of the model, and of the optimizer once it exists
+  llvm::json::Object mathematics; // identity of the model, and of the optimizer once it exists
   bool singleDevice = false;      // the reference of --check, on which no budget is put
 };
 

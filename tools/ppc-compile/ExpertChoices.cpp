@@ -14,11 +14,13 @@ using Rows = std::vector<Vector>;
 
 constexpr llvm::StringLiteral gateUp = ".experts.gate_up_proj", down = ".experts.down_proj", router = ".gate.weight",
                               block = ".mlp", norm = ".post_attention_layernorm.weight";
-/// Of |w| |x|: a score of x and w in bf16, of which each element is rounded to 2^-9, with as much of what made x.
+/// Share of |w| |x| by which a score of x and w in bf16 may be off: each element is rounded to 2^-9, and so are the
+/// operands of x.
 constexpr double kRounding = 0x1p-7;
 /// A step of Adam moves an element of the router's row by about that.
 constexpr double kStep = 3e-4;
-/// What a token adds to the gradients of the two experts is of one size, about: what it adds to no other is lost.
+/// Minimum ratio between a token's contributions to the gradients of the two experts: a smaller one is lost in
+/// rounding.
 constexpr double kLeastAdded = 0.1;
 /// Cosine of the angle between a token as two experts have it, which rounding turns a little.
 constexpr double kSame = 0.99;
@@ -40,7 +42,7 @@ void subtract(Vector &from, const Vector &unit) {
     element -= part * direction;
 }
 
-/// The rows without what of them lies in the space of the orthonormal `basis`.
+/// The rows without their components in the space of the orthonormal `basis`.
 Rows without(Rows rows, llvm::ArrayRef<Vector> basis) {
   for (Vector &row : rows)
     for (const Vector &unit : basis)
@@ -70,7 +72,7 @@ Vector leadingDirection(const Rows &rows) {
 Rows commonDirections(Rows own, const Rows &other) {
   Rows found;
   while (!own.empty() && !other.empty()) {
-    Rows products; // of which the leading direction is a combination of the own vectors
+    Rows products; // dot products; their leading direction is a combination of the own vectors
     for (const Vector &theirs : other)
       for (Vector &row = products.emplace_back(); const Vector &mine : own)
         row.push_back(dot(mine, theirs));
@@ -83,7 +85,7 @@ Rows commonDirections(Rows own, const Rows &other) {
       shared += dot(row, weights) * dot(row, weights);
     if (std::sqrt(shared) < kSame)
       break;
-    // What is left of the own space: one dimension less.
+    // Rest of the own space: one dimension less.
     Rows left = without(std::move(own), unit);
     own.clear();
     for (Vector &vector : left)
@@ -237,8 +239,7 @@ ExpertChoices::Layer &ExpertChoices::layerOf(const std::string &prefix) {
   return found->second;
 }
 
-/// A token adds its columns times what goes into the second product: of these directions nothing is known but their
-/// number.
+/// A token adds its columns times the input of the second matmul: only the number of these directions is known.
 bool ExpertChoices::isDownExplained(const std::string &name, const Layer &layer) const {
   auto found = single.tensors.find(name);
   const int64_t count = found == single.tensors.end() ? 0 : found->second.shape.front();

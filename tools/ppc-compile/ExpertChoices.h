@@ -2,9 +2,10 @@
 //
 // Such a token x adds to the gradients of one expert in one run, and to those of the other in the other run. To gate_up
 // [expert, 2, ffn, hidden] it adds columns times x: the gradients of an expert differ by a matrix of rank one, whose
-// right singular vector is x; of several tokens, by a matrix whose rows span them, and what two experts have in common
-// are the tokens that went to either. That is a tie where the scores w_e x and w_f x of the router's rows e and f are
-// as far apart as rounding of bf16 moves them. What is orthogonal to these tokens is determined, and compared.
+// right singular vector is x; for several tokens, by a matrix whose rows span them, and the common directions of two
+// experts are the tokens that went to either. A tie is a token whose scores w_e x and w_f x, of the router's rows e and
+// f, differ by no more than rounding of bf16. The part of a gradient that is orthogonal to these tokens is determined,
+// and compared.
 #ifndef PPC_TOOLS_COMPILE_EXPERTCHOICES_H
 #define PPC_TOOLS_COMPILE_EXPERTCHOICES_H
 

@@ -48,7 +48,7 @@ RealOption memory("memory", withinReals(0, limits::memoryGiB).above(),
                   cl::desc("Memory that a rank may use; recomputation in backward is chosen to fit. Default: "
                            "its share of the machine's, not enforced"),
                   cl::value_desc("GiB"), cl::cat(layoutCategory));
-/// What the table of decisions says of one, and what programs make of it.
+/// Description of a decision in the table of decisions, with additions for programs.
 llvm::StringRef help(PlanKey key, llvm::StringRef more = "") {
   static std::deque<std::string> texts; // which options refer to
   return texts.emplace_back((planKeyInfo(key).help + more).str());
@@ -85,14 +85,14 @@ IntegerOption parameterGroup = degree(PlanKey::ParameterGroup, "; default: all o
 cl::opt<std::string> offload = choice(PlanKey::Offload, "; none without a search", "what");
 cl::opt<std::string> overlap(
     "overlap",
-    cl::desc("Overlap communication with computation, off or on (default): if the cost model predicts a speedup, gradients "
-             "are reduced in buckets during backward, and collectives of layers overlap with matmuls"),
+    cl::desc(
+        "Overlap communication with computation, off or on (default): if the cost model predicts a speedup, gradients "
+        "are reduced in buckets during backward, and collectives of layers overlap with matmuls"),
     cl::init("on"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> rotate(
     "rotate",
-    cl::desc(
-        "With --zero 3, on or off (default): blocks of parameters rotate on a ring of the ranks instead of being "
-        "gathered, if matmuls can read them one after the other"),
+    cl::desc("With --zero 3, on or off (default): blocks of parameters rotate on a ring of the ranks instead of being "
+             "gathered, if matmuls can read them one after the other"),
     cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> productPieces(
     "product-pieces",
@@ -128,32 +128,34 @@ RealOption maxNorm("max-norm", withinReals(0, limits::optimizerConstant),
 
 cl::opt<std::string> output("o", cl::desc("Output file; default: train, or standard output with --emit of text"),
                             cl::value_desc("file"), cl::cat(outputCategory));
-cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"), cl::init(Emit::Executable),
-                   cl::values(clEnumValN(Emit::Model, "model", "the imported model"),
-                              clEnumValN(Emit::Train, "train", "with gradients, micro-batches and optimizer"),
-                              clEnumValN(Emit::Plan, "plan", "the plan, as YAML for --plan"),
-                              clEnumValN(Emit::Spmd, "spmd", "one program per stage, local shapes, collectives"),
-                              clEnumValN(Emit::Ledger, "ledger",
-                                         "bytes moved, FLOPs and memory of each rank in a step, as CSV: predicted and emitted"),
-                              clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
-                              clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
-                              clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
-                              clEnumValN(Emit::Ptx, "ptx", "the kernels, as PTX of each architecture"),
-                              clEnumValN(Emit::Kernels, "kernels",
-                                         "the kernels and the resources they use on each architecture, as CSV"),
-                              clEnumValN(Emit::Traffic, "traffic",
-                                         "bytes that kernels move to and from memory, and the lower bound, as CSV"),
-                              clEnumValN(Emit::Object, "object", "an object file (-o)")),
-                   cl::cat(outputCategory));
+cl::opt<Emit>
+    emit("emit", cl::desc("Stop early and print a form of the program"), cl::init(Emit::Executable),
+         cl::values(clEnumValN(Emit::Model, "model", "the imported model"),
+                    clEnumValN(Emit::Train, "train", "with gradients, micro-batches and optimizer"),
+                    clEnumValN(Emit::Plan, "plan", "the plan, as YAML for --plan"),
+                    clEnumValN(Emit::Spmd, "spmd", "one program per stage, local shapes, collectives"),
+                    clEnumValN(Emit::Ledger, "ledger",
+                               "bytes moved, FLOPs and memory of each rank in a step, as CSV: predicted and emitted"),
+                    clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
+                    clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
+                    clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
+                    clEnumValN(Emit::Ptx, "ptx", "the kernels, as PTX of each architecture"),
+                    clEnumValN(Emit::Kernels, "kernels",
+                               "the kernels and the resources they use on each architecture, as CSV"),
+                    clEnumValN(Emit::Traffic, "traffic",
+                               "bytes that kernels move to and from memory, and the lower bound, as CSV"),
+                    clEnumValN(Emit::Object, "object", "an object file (-o)")),
+         cl::cat(outputCategory));
 cl::opt<std::string> target("target", cl::desc("Device family: host, or cuda for NVIDIA GPUs"),
                             cl::init(defaultTarget().name.str()), cl::value_desc("name"), cl::cat(outputCategory));
 cl::opt<std::string> hostCpu("host-cpu",
                              cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
                              cl::value_desc("name"), cl::cat(outputCategory));
-IntegerOption optimize("optimize", within(0, 3),
-                       cl::desc("LLVM's optimization level for CPU code: 0 (compiles about three times as fast; steps of "
-                                "all but small models take longer) to 3 (default). Sums of f32 round differently"),
-                       cl::init(3), cl::cat(outputCategory));
+IntegerOption
+    optimize("optimize", within(0, 3),
+             cl::desc("LLVM's optimization level for CPU code: 0 (compiles about three times as fast; steps of "
+                      "all but small models take longer) to 3 (default). Sums of f32 round differently"),
+             cl::init(3), cl::cat(outputCategory));
 cl::opt<std::string>
     cudaArch("cuda-arch",
              cl::desc("Architectures of GPUs to generate kernels for, with commas between: sm_80, sm_90a, sm_100a "
@@ -184,7 +186,7 @@ int usageError(const llvm::Twine &message) {
   return 2;
 }
 
-/// The degree of `--cp N[=gather|ulysses]`, and how the planner calls what is behind it; on a mistake, says it in
+/// Parses `--cp N[=gather|ulysses]`: the degree, and the planner's name of the kind; an invalid text is described in
 /// `problem`.
 int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &problem) {
   auto [number, strategy] = text.split('=');
@@ -202,7 +204,7 @@ int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &p
   return degree;
 }
 
-/// What is wrong with options whose values are words, or which do not go together; empty: nothing.
+/// Describes options whose values are invalid words, or that contradict each other; empty: none.
 std::string problemOfWords(const TargetCapabilities &capabilities) {
   if (optimizer != "adamw")
     return "--optimizer=" + optimizer + ": this build has the optimizer adamw";
@@ -254,7 +256,7 @@ std::string problemOfWords(const TargetCapabilities &capabilities) {
   return "";
 }
 
-/// What the options say of the layout, but --cp.
+/// Reads the options of the layout, except --cp.
 void readLayout(CompileOptions &options) {
   for (auto [option, field] :
        {std::pair(&ranks, &options.ranks), std::pair(&dp, &options.dp), std::pair(&tp, &options.tp),
@@ -282,7 +284,7 @@ std::string processorsOf(const Target &target, llvm::StringRef named) {
     return named.str();
   llvm::Expected<Cluster> machine = findCluster(cluster);
   if (!machine) {
-    llvm::consumeError(machine.takeError()); // is said where it is planned for
+    llvm::consumeError(machine.takeError()); // the search reports it
     return "";
   }
   std::vector<std::string> architectures;
@@ -291,7 +293,7 @@ std::string processorsOf(const Target &target, llvm::StringRef named) {
   return target.processorsFor(architectures);
 }
 
-/// What the options say besides the layout, the target and its processors.
+/// Reads the options besides the layout, the target and its processors.
 void readRest(CompileOptions &options) {
   options.model = model;
   if (output.getNumOccurrences())

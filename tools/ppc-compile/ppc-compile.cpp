@@ -26,8 +26,8 @@ using namespace mlir::ppc;
 
 namespace {
 
-// `error: file:line:col: message`, one line each; notes and remarks likewise. Errors behind the first are mostly its
-// consequences, or say the same of other ops (ppc-opt shows all).
+// `error: file:line:col: message`, one line each; notes and remarks likewise. Later errors are mostly consequences of
+// the first, or repeat it for other ops (ppc-opt shows all).
 void printDiagnostic(Diagnostic &diagnostic) {
   const char *kinds[] = {"note", "warning", "error", "remark"};
   static bool failed = false;
@@ -43,7 +43,7 @@ void printDiagnostic(Diagnostic &diagnostic) {
     llvm::errs() << userMessage(one) << "\n";
   };
   print(diagnostic);
-  // The op behind an error is shown by a note that repeats all of it; that is for developers (ppc-opt shows it).
+  // A note repeats the full op of an error; that is for developers (ppc-opt shows it).
   for (Diagnostic &note : diagnostic.getNotes())
     if (!StringRef(note.str()).starts_with("see current operation"))
       print(note);
@@ -59,14 +59,14 @@ bool writeText(OutputFile &output, function_ref<void(raw_ostream &)> print) {
   return !error || fail(std::move(error));
 }
 
-/// What a compilation has beside its model and its plan.
+/// Setting of a compilation besides its model and its plan.
 struct Setting {
   CommandFiles files;
-  LinkTools tools; // of Emit::Executable
+  LinkTools tools; // for Emit::Executable
   ScratchFolder scratch{"ppc-compile"};
 };
 
-/// Declares what is read, and opens the output: what cannot be written is known now, not after minutes.
+/// Declares inputs, and opens the output: an output that cannot be written is reported at once, not after minutes.
 llvm::Expected<OutputFile> openOutput(const CompileOptions &options, const std::string &programName, Setting &setting) {
   CommandFiles &files = setting.files;
   files.reads("MODEL", modelConfigPath(options.model));
@@ -108,7 +108,7 @@ bool copyTo(OutputFile &output, const std::string &path) {
   return writeText(output, [&](raw_ostream &out) { out << (*program)->getBuffer(); });
 }
 
-/// --emit=ledger.
+/// Prints the accounting of --emit=ledger.
 bool printLedger(Compilation &compilation, const CompileOptions &options, OutputFile &output) {
   llvm::Expected<Ledger> priced = planLedger(compilation.getModule(), options.cluster);
   if (!compilation.lowerTo(options.emit)) {
@@ -120,7 +120,7 @@ bool printLedger(Compilation &compilation, const CompileOptions &options, Output
     llvm::consumeError(priced.takeError());
     return false;
   }
-  if (priced && options.memory > 0) // which values backward computes again is chosen behind the plan
+  if (priced && options.memory > 0) // recomputed values are chosen after the plan
     llvm::erase_if(priced->memory, [](const MemoryRow &row) {
       return row.kind == MemoryRow::Kind::Slots || row.kind == MemoryRow::Kind::HostSlots;
     });
@@ -160,7 +160,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
   if (!compilation.makePlan())
     return false;
   if (options.emit == Emit::Plan && options.memory > 0 &&
-      !compilation.lowerTo(Emit::Spmd)) // what backward computes again is chosen there
+      !compilation.lowerTo(Emit::Spmd)) // recomputed values are chosen there
     return false;
   if (options.emit == Emit::Plan)
     return writeText(*output, [&](raw_ostream &os) { os << compilation.plan(); });

@@ -1,4 +1,4 @@
-// Models in MLIR whose ops are cut one by one.
+// Models in MLIR with op-level sharding.
 #include "PlanRun.h"
 #include "ppc/Planning/Chain/ChainComparison.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
@@ -88,7 +88,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   llvm::Expected<std::vector<ChainComparison>> comparisons = compareOpCuts(request, layouts);
   if (!comparisons)
     return fail(comparisons.takeError());
-  // By ops only where that is clearly faster than the best by degrees, by the same measure.
+  // Op-level sharding is chosen only if it is clearly faster than the best plan by degrees, by the same measure.
   ChainReport report{module.chain, input.cluster, input.stack, *options.compiled, {}};
   const ChainComparison *best = nullptr;
   std::optional<Seconds> menu;
@@ -98,7 +98,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
       if (!best || comparison.free->cost.stepTime < best->free->cost.stepTime)
         best = &comparison;
     }
-  bool fastestHasNone = !comparisons->empty() && !comparisons->front().free; // the best by degrees cuts nothing
+  bool fastestHasNone = !comparisons->empty() && !comparisons->front().free; // the best plan by degrees shards nothing
   if (best && !fastestHasNone && best->free->cost.stepTime < 0.995 * *menu)
     report.search.plans.push_back(*best->free);
   return writeOutput(

@@ -67,7 +67,7 @@ static bool readModel(const char *file, const TrainingJob &asked, ModuleModel &m
   if (failed(program))
     return false;
   model.chain = std::move(program->model);
-  if (llvm::StringRef(file).ends_with(".mlir")) // what is imported is known to train
+  if (llvm::StringRef(file).ends_with(".mlir")) // imported models are known to train
     model.chain.refusals.addOf(trainRefusals(*module));
   if (!module->getSymName())
     model.chain.name = llvm::sys::path::stem(file).str();

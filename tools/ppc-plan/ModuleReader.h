@@ -1,5 +1,5 @@
-// Models in MLIR. What reads them links MLIR, whose loading alone takes longer than most plans: it is a library of its
-// own that is opened when a model is MLIR, so that ppc-plan starts in milliseconds for all others.
+// Models in MLIR. Their reader links MLIR, whose loading alone takes longer than most plans: it is a separate library
+// that is opened when a model is MLIR, so that ppc-plan starts in milliseconds for all others.
 #ifndef PPC_TOOLS_PLAN_MODULEREADER_H
 #define PPC_TOOLS_PLAN_MODULEREADER_H
 

@@ -89,13 +89,13 @@ cl::opt<std::string> planFile("plan",
                               cl::desc("Layout from a YAML file (of --emit plan); what it leaves out is searched"),
                               cl::value_desc("file.yaml"), cl::cat(layoutCategory));
 
-cl::opt<bool> cutOps(
-    "cut-ops",
-    cl::desc("Also search op-level shardings around the degrees of the best plans (for programs that are not "
-             "transformers this search always runs)"),
-    cl::cat(layoutCategory));
+cl::opt<bool>
+    cutOps("cut-ops",
+           cl::desc("Also search op-level shardings around the degrees of the best plans (for programs that are not "
+                    "transformers this search always runs)"),
+           cl::cat(layoutCategory));
 
-/// Outputs, and behind them the targets of exports.
+/// Outputs, followed by the targets of exports.
 constexpr int firstTarget = int(PlanOutput::Export);
 enum class EmitValue {};
 constexpr EmitValue outputValue(PlanOutput output) { return EmitValue(int(output)); }
@@ -157,7 +157,7 @@ int usageError(const llvm::Twine &message) {
   return 2;
 }
 
-/// `key=value`, or `key` where that is allowed.
+/// Splits `key=value`, or `key` if that is allowed.
 bool splitPin(llvm::StringRef option, llvm::StringRef text, bool needsValue, std::vector<GivenDecision> &out) {
   auto [key, value] = text.split('=');
   if (key.empty() || (needsValue && value.empty()) || (text.contains('=') && value.empty()))
@@ -264,7 +264,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->emit = value < firstTarget ? PlanOutput(value) : PlanOutput::Export;
   if (options->emit == PlanOutput::Export) {
     options->target = ExportTarget(value - firstTarget);
-    // What is written for a program is planned for it, unless --stack says otherwise.
+    // An export for a program is planned for that program, unless --stack names another.
     if (!stack.getNumOccurrences())
       options->stack = stackOf(options->target);
   }

@@ -65,7 +65,7 @@ static llvm::Error readModuleInput(const PlanOptions &options, PlanInput &input,
   return llvm::Error::success();
 }
 
-/// How ops are cut, where the plan file says so: of the program that a config.json becomes, too.
+/// Reads the shardings of ops, if the plan file has them: also for the program of a config.json.
 static llvm::Error readCuts(const PlanOptions &options, PlanInput &input) {
   llvm::Expected<YamlReader> file = YamlReader::fromFile(options.planFile);
   if (!file)
@@ -85,7 +85,7 @@ static llvm::Error readCuts(const PlanOptions &options, PlanInput &input) {
   return llvm::Error::success();
 }
 
-/// Says which devices have no products in the precision that is asked for.
+/// Notes devices without matmuls in the requested precision.
 static void noteStandIns(const PlanInput &input) {
   if (!input.constraints.isPinned(PlanKey::Precision))
     return;
@@ -95,7 +95,7 @@ static void noteStandIns(const PlanInput &input) {
       note(group.device.name + " has no matmuls in " + toString(asked) + "; they are planned in " + toString(used));
 }
 
-/// A model is trained for so many positions: no longer sequence is planned unless that is asked for.
+/// A model is trained for a number of positions: no longer sequence is planned unless that is asked for.
 static llvm::Error checkPositions(const PlanOptions &options, ModelShape &model) {
   if (model.index && options.sequence > model.index.topK)
     return llvm::createStringError(
@@ -149,12 +149,13 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
                                    options.stack + " is " + input.software->title + ": give one of them");
   if (options.programs)
     limitToTarget(*options.programs, input.constraints);
-  // 16-bit products where the device has them; programs for the host compute in f32.
+  // 16-bit matmuls if the device has them; programs for the CPU compute in f32.
   const Device &device = input.cluster.device();
   bool host = llvm::StringRef(device.architecture).starts_with("x86");
   input.base.attention = defaultAttention(device, input.stack);
   input.base.precision = productPrecision(device, host ? Precision::F32 : Precision::Bf16);
-  // Of several kinds: the precision that all have, and the newest kernel, for which others use the next older one.
+  // With several types of devices: the precision that all have, and the newest kernel, which others replace by the next
+  // older one.
   for (const DeviceGroup &group : llvm::ArrayRef(input.cluster.groups).drop_front()) {
     if (group.device.peakOf(input.base.precision).value <= 0)
       input.base.precision = productPrecision(group.device, input.base.precision);
@@ -290,7 +291,7 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
 static int writeExport(const PlanOptions &options, const PlanReport &report, ExportTarget target,
                        llvm::raw_ostream &out) {
   std::optional<ModelConfig> config;
-  std::optional<ModelShape> shape; // without what fine-tuning changes for its price
+  std::optional<ModelShape> shape; // without the changes of fine-tuning for the cost model
   if (!llvm::StringRef(options.model).ends_with(".mlir")) {
     llvm::Expected<ModelConfig> read = readModelConfig(options.model);
     if (!read)
@@ -352,7 +353,7 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
   return 1;
 }
 
-/// What is fixed but does nothing in the best plan. A plan file fixes every key.
+/// Notes pins without effect in the best plan. A plan file pins every key.
 static void noteIdlePins(const PlanOptions &options, const PlanInput &input, const PlanReport &report) {
   for (const GivenDecision &given : options.pins) {
     llvm::Expected<PlanKey> key = parsePlanKey(given.key);

@@ -38,7 +38,7 @@ llvm::Expected<PlanInput> readInput(const PlanOptions &options, bool needsShape 
 /// Searches and writes; the exit status.
 int plan(const PlanOptions &options, OutputFile &output);
 
-/// Number of plans around which --cut-ops searches: the best ones, however many --top lists.
+/// Number of plans around which op-level shardings are searched: the best ones, however many --top lists.
 constexpr int64_t kComparedPlans = 5;
 
 /// Plans a model in MLIR with op-level sharding.

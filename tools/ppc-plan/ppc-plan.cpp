@@ -1,4 +1,4 @@
-// ppc-plan: decides how a model is laid out on a cluster, or prices layouts that are given.
+// ppc-plan: decides the layout of a model on a cluster, or estimates given layouts.
 #include "PlanRun.h"
 #include "ppc/CostModel/LayoutRows.h"
 #include "ppc/Model/ModelConfig.h"
@@ -24,7 +24,7 @@ static std::string simulatedCell(const LayoutRow &row, const StepDetail &detail,
   if (step)
     llvm::raw_string_ostream(text) << llvm::format("%.6g", step->stepTime.value);
   else
-    llvm::consumeError(step.takeError()); // the column stays empty; the row itself is priced
+    llvm::consumeError(step.takeError()); // the column stays empty; the row itself is estimated
   return text;
 }
 
@@ -120,7 +120,7 @@ static int describe(const PlanOptions &options, OutputFile &output) {
   });
 }
 
-/// What the command reads, and the output that is none of it.
+/// Declares the inputs of the command, and opens the output, which must be none of them.
 static llvm::Expected<OutputFile> openOutput(const PlanOptions &options) {
   CommandFiles files;
   files.reads("MODEL", modelConfigPath(options.model));

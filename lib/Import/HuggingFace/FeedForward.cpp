@@ -11,7 +11,7 @@ Value ModelBuilder::activate(Value x) {
 
 Value ModelBuilder::feedForward(Value x, const std::string &name, int64_t inner) {
   Dimension hidden{"hidden", shape.hidden}, ffn{"ffn", inner};
-  // Weights are [out, in], or transposed; `in` and `out` are letters.
+  // Weights are [out, in], or transposed; `in` and `out` are einsum indices.
   auto linear = [&](StringRef which, Value from, Dimension in, Dimension out, const char *letters) {
     std::string full = name + "." + which.str();
     Value weight =

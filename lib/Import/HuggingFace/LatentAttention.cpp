@@ -8,7 +8,7 @@ namespace mlir::ppc {
 
 Value ModelBuilder::latentAttention(Value x, const std::string &name, int64_t index) {
   const LatentAttention &latent = shape.latent;
-  constexpr double epsilon = 1e-6; // of the norms inside, whatever rms_norm_eps says
+  constexpr double epsilon = 1e-6; // epsilon of the norms inside, whatever the value of rms_norm_eps
   Dimension hidden{"hidden", shape.hidden}, heads{"kv_heads", shape.heads};
   auto down = [&](const char *which, StringRef dim, int64_t rank) {
     Value weight = matrix(name + which + ".weight", {{dim, rank}, hidden});

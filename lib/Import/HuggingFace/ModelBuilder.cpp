@@ -1,4 +1,4 @@
-// What the models share: embedding, the residual stream, norms, head, loss; arguments and small ops.
+// Parts shared by all models: embedding, the residual stream, norms, LM head, loss; arguments and small ops.
 #include "ModelBuilder.h"
 
 namespace mlir::ppc {

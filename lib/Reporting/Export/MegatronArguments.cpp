@@ -98,9 +98,8 @@ static void addPositions(const ExportInput &input, ArgumentList &out, ExportNote
   if (model.rotaryFraction != 1)
     out.set("rotary-percent", plain(model.rotaryFraction));
   if (!input.config) {
-    notes.comment(
-        Unsaid::UnknownFacts,
-        "--rotary-base (default 10000) and scaling of positions: the model's file does not specify them");
+    notes.comment(Unsaid::UnknownFacts,
+                  "--rotary-base (default 10000) and scaling of positions: the model's file does not specify them");
     return;
   }
   out.set("rotary-base", int64_t(input.config->ropeTheta + 0.5));
@@ -220,7 +219,7 @@ static void addPipeline(const ModelShape &model, const ParallelLayout &layout, A
     out.set("num-virtual-stages-per-pipeline-rank", layout.vp);
 }
 
-/// Whether the state of data-parallel ranks is cut by Megatron-FSDP.
+/// Whether Megatron-FSDP shards the state of data-parallel ranks.
 static bool usesFsdp(const ParallelLayout &layout) { return layout.zero >= 2; }
 
 static void addState(const ParallelLayout &layout, ArgumentList &out) {
@@ -304,8 +303,8 @@ llvm::Expected<std::string> mlir::ppc::megatronArguments(const ExportInput &inpu
   notes.comment(Unsaid::Data,
                 "data, tokenizer, learning rate and length of training are not part of a plan; the last line of the "
                 "array tries it without");
-  // Of the ranks that share a device's connections, collectives must start in the order in which they are issued;
-  // Megatron-FSDP needs the opposite.
+  // With one connection to the device, kernels start in the order in which they are issued, which overlapped
+  // collectives need; Megatron-FSDP needs the opposite.
   std::string environment = usesFsdp(layout) ? "unset CUDA_DEVICE_MAX_CONNECTIONS   # Megatron-FSDP wants more than 1\n"
                             : layout.tp > 1 || layout.cp > 1 ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
                                                              : "";

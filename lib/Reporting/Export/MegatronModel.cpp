@@ -1,4 +1,4 @@
-// What Megatron-LM's arguments and Megatron-Bridge's recipes say alike.
+// Model facts common to Megatron-LM's arguments and Megatron-Bridge's recipes.
 #include "Exporters.h"
 
 #include "llvm/Support/FormatVariadic.h"

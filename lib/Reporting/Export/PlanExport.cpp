@@ -62,11 +62,10 @@ void mlir::ppc::noteWideProducts(const ParallelLayout &layout, ExportNotes &note
 }
 
 void mlir::ppc::noteScriptedRecompute(const ParallelLayout &layout, ExportNotes &notes) {
-  notes.comment(
-      Unsaid::Recompute,
-      layout.recompute == Recompute::None
-          ? "no layer is recomputed: the script leaves gradient checkpointing off"
-          : "every layer is recomputed: model.gradient_checkpointing_enable(), which is not in this file");
+  notes.comment(Unsaid::Recompute,
+                layout.recompute == Recompute::None
+                    ? "no layer is recomputed: the script leaves gradient checkpointing off"
+                    : "every layer is recomputed: model.gradient_checkpointing_enable(), which is not in this file");
 }
 
 void mlir::ppc::noteLoadedModel(const ModelShape &model, ExportNotes &notes) {
@@ -76,7 +75,7 @@ void mlir::ppc::noteLoadedModel(const ModelShape &model, ExportNotes &notes) {
                   "the predicted cost includes prediction layers; models of the transformers library leave them out");
 }
 
-/// What is trained otherwise than every weight, and said neither by the file nor by a note of its own.
+/// Notes fine-tuning that neither the file nor another note expresses.
 static void noteTuning(FineTuning tuning, ExportNotes &notes) {
   if (notes.target == ExportTarget::MegatronBridge || notes.target == ExportTarget::Torchtitan)
     tuning.adapterRank = 0; // the file has them

@@ -1,4 +1,4 @@
-// What torchtitan's TOML of 0.2.2 and its Python configuration of 0.3.0 say alike.
+// Settings common to torchtitan's TOML of 0.2.2 and its Python configuration of 0.3.0.
 #include "Exporters.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -35,8 +35,8 @@ std::string mlir::ppc::torchStages(llvm::ArrayRef<int64_t> counts, llvm::ArrayRe
   return "[" + llvm::join(stages, ", ") + "]";
 }
 
-/// Of both versions: llama3, qwen3 and deepseek_v3 with these flavors. The base of 405B is not llama3_405b, which
-/// converts to 8 bits and needs a device for it.
+/// Models of both versions: llama3, qwen3 and deepseek_v3 with these flavors. The base of 405B is not llama3_405b,
+/// which converts to 8 bits and needs a device for it.
 static constexpr TorchtitanModel models[] = {
     {"llama3", "8B", "llama3_8b", 32, 4096, 0, 131072},
     {"llama3", "70B", "llama3_70b", 80, 8192, 0, 131072},

@@ -20,7 +20,7 @@ static llvm::StringRef converter(Precision precision) {
   }
 }
 
-/// Whether the file asks for prediction layers: torchtitan has them beside no pipeline and no context parallelism.
+/// Whether the file enables prediction layers: torchtitan has them without pipeline and context parallelism only.
 static bool predictsTokens(const ExportInput &input) {
   return input.model.predictionLayers && input.layout.pp == 1 && input.layout.cp == 1;
 }
@@ -51,7 +51,7 @@ static void noteModel(const ExportInput &input, ExportNotes &notes) {
   noteGroups(layout, notes);
 }
 
-/// The first width of the model's products that those in fp4 cannot have; 0: none.
+/// First width of the model's matmuls that fp4 does not support; 0: none.
 static int64_t unevenWidth(const ModelShape &model) {
   const LatentAttention &latent = model.latent;
   for (int64_t width : {model.hidden, model.ffn, model.heads * model.queryHeadDim(), model.heads * model.valueHeadDim(),
@@ -149,7 +149,6 @@ llvm::Expected<std::string> mlir::ppc::torchtitanConfig(const ExportInput &input
     notes.comment(Unsaid::Recompute,
                   "selective recomputation there saves outputs of matmuls and attention by its own list; the plan "
                   "recomputes attention only");
-  notes.comment(Unsaid::Data,
-                model->base.str() + "() sets data, tokenizer, learning rate and length of training");
+  notes.comment(Unsaid::Data, model->base.str() + "() sets data, tokenizer, learning rate and length of training");
   return text;
 }

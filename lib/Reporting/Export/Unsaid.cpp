@@ -10,8 +10,8 @@ namespace {
 struct UnsaidPart {
   Unsaid part;
   llvm::StringLiteral title;
-  /// One letter for each target in the order of ExportTarget: c a comment, e an error, b either, - neither (it is said,
-  /// or the stack does not have it).
+  /// One character for each target in the order of ExportTarget: c a comment, e an error, b either, - neither (the file
+  /// has it, or the stack does not support it).
   llvm::StringLiteral targets;
 };
 } // namespace
