@@ -4,9 +4,9 @@
     planted_faults.py --build BUILD [NAME...]
 
 Programs are compiled as they are, which must train; then their PTX, their table of launches, or what they say of buffers, messages and
-actions is changed in the executable, or the stand-in does another thing than the runtime has asked for (Driver/Plant.h), and it is started
-on the stand-in of a GPU. Every fault must end it with an error of the expected kind: by the runtime, which reads the table, or by
-the stand-in, which executes it. NAME, or a part of one, selects.
+actions is changed in the executable, or the fake driver executes another call than the runtime has issued (Driver/Plant.h), and it is started
+on a fake GPU. Every fault must end it with an error of the expected kind: by the runtime, which reads the table, or by
+the fake driver, which executes it. NAME, or a part of one, selects.
 """
 import argparse
 import json
@@ -44,8 +44,8 @@ FAULTS = []
 
 
 def fault(program, expected, where="table"):
-    """Adds what the decorated function plants: in the manifest (a dictionary), in PTX (it returns the new text), or in what the stand-in is
-    asked for (it returns a value of PPC_STANDIN_PLANT)."""
+    """Registers a fault: the decorated function changes the manifest (a dictionary), the PTX (it returns the new text), or the calls of the
+    fake driver (it returns a value of PPC_STANDIN_PLANT)."""
     def add(function):
         FAULTS.append((function.__name__, program, expected, where, function))
         return function

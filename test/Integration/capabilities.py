@@ -4,7 +4,7 @@
     capabilities.py --build BUILD [--target host|cuda] [--steps N] [--jobs N] [--rows] [NAME...]
 
 On the CPU backend each program is compared with the single-rank program: the loss of each step within 1e-5, every parameter after the last within
-1e-4 (relative L2; in bf16 as in equivalence.py). With --target cuda programs for GPUs run on the stand-in that executes their PTX, a few
+1e-4 (relative L2; in bf16 as in equivalence.py). With --target cuda programs for GPUs run on the PTX emulator, a few
 steps, and their losses are compared. --rows prints the rows without running them. A name, or a part of one, selects rows.
 """
 import argparse
@@ -161,7 +161,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--target", choices=["host", "cuda"], default="host")
-    parser.add_argument("--steps", type=int, help="20, on the stand-in 4")
+    parser.add_argument("--steps", type=int, help="20, on the PTX emulator 4")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--rows", action="store_true", help="print the rows without results")
     parser.add_argument("names", nargs="*")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains programs for GPUs on a stand-in of a GPU, which executes their final PTX, and compares them with programs for this machine.
+"""Trains programs for GPUs on a fake GPU, which executes their final PTX, and compares them with programs for this machine.
 
     cuda.py --build BUILD [--steps N] [--seed N] [--links host|nccl] [--launches graphs|plain] [--jobs N] [ROW...]
 
@@ -56,12 +56,12 @@ ROWS = {
     "mixtral-experts-dp2": ("mixtral", "dp", "f32"),
     "mixtral-experts-cp2": ("mixtral", ["--cp", "2", "--ep", "2", "--zero", "1"], "f32"),
     "mixtral-bf16": ("mixtral", ["--ranks", "1"], "bf16"),
-    # Gradients of attention in one pass, and attention by warpgroups, on a stand-in of sm_90.
+    # Gradients of attention in one pass, and attention by warpgroups, on a fake sm_90.
     "heads-64": ("heads-64", ["--ranks", "1"], "bf16"),
     "heads-64-cp2": ("heads-64", ["--cp", "2"], "bf16"),
     "warpgroups": ("heads-64", ["--ranks", "1"], "bf16", "sm_90a"),
     "warpgroups-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_90a"),
-    # Attention in tensor memory, on a stand-in of sm_100.
+    # Attention in tensor memory, on a fake sm_100.
     "tensor-memory": ("heads-64", ["--ranks", "1"], "bf16", "sm_100a"),
     "tensor-memory-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_100a"),
 }
@@ -133,9 +133,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and lib/cuda-stand-in")
     parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0, help="of the order in which the stand-in does things")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the order in which the fake driver executes operations")
     parser.add_argument("--links", choices=["host", "nccl"], default="host",
-                        help="ranks share a GPU and communicate through the host (default), or have one each and a stand-in of NCCL")
+                        help="ranks share a GPU and communicate through the host (default), or have one each and a fake NCCL")
     parser.add_argument("--launches", choices=["graphs", "plain"], default="graphs", help="as programs take it")
     parser.add_argument("--jobs", type=int, default=2, help="programs run at a time")
     parser.add_argument("names", nargs="*")

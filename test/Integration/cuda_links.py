@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts programs for GPUs without MPI, on stand-ins, and kills and stops ranks.
+"""Starts programs for GPUs without MPI, on fake GPUs, and kills and stops ranks.
 
     cuda_links.py --build BUILD [NAME...]
 

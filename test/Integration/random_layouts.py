@@ -7,7 +7,7 @@ Every case prints the seed that reproduces it alone (`--seed S --count 1`). A la
 refused; a crash, a failed run and a difference count as failed. Tolerances are equivalence.py's. Where a layout in bf16 exceeds
 them, it is trained in f32 besides: it must compute there what one rank computes, and may be at most twice as far from f32 in bf16 as one
 rank in bf16 is (Adam makes steps as large of gradients that hardly differ from zero, as those of norms of a few rows do). With --target cuda programs
-for GPUs, on the stand-in that executes their PTX, are compared with the single-rank program for this machine.
+for GPUs, on the PTX emulator, are compared with the single-rank program for this machine.
 """
 import argparse
 import json

@@ -12,7 +12,7 @@
 
 namespace ppcrt::test {
 
-// Runs `body` where libcuda.so.1 and libcublasLt.so.13 are the stand-ins; what it throws.
+// Runs `body` with the fake libcuda.so.1 and libcublasLt.so.13; returns the text of its exception.
 inline std::string onStandIn(const std::function<void()> &body) {
   return problemInProcess([&] {
     setenv("PPC_STANDIN_DEVICES", "2", 1);

@@ -1,4 +1,4 @@
-// Functions whose loops are kernels in PTX, executed by the stand-in for a GPU.
+// Functions whose loops are kernels in PTX, executed by the PTX emulator.
 #ifndef PPC_TEST_LIB_KERNELPROGRAM_H
 #define PPC_TEST_LIB_KERNELPROGRAM_H
 

@@ -1,6 +1,5 @@
 // ppc-test-host-numerics: compiles each public function for the host, runs it on random numbers on one or several
-// ranks, and compares with the interpreter. ppc-test-kernel-numerics: the same on one rank, of kernels in PTX on the
-// stand-in for a GPU.
+// ranks, and compares with the interpreter. ppc-test-kernel-numerics: kernels in PTX on one rank, by the PTX emulator.
 #include "HostProgram.h"
 #include "HostRuntime.h"
 #include "KernelProgram.h"
@@ -28,7 +27,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
   StringRef getArgument() const override { return onHost ? "ppc-test-host-numerics" : "ppc-test-kernel-numerics"; }
   StringRef getDescription() const override {
     return onHost ? "compare host code with the interpreter on random numbers"
-                  : "compare kernels in PTX, executed by the stand-in, with the interpreter on random numbers";
+                  : "compare kernels in PTX, executed by the PTX emulator, with the interpreter on random numbers";
   }
 
   Pass::Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("ranks along the axis tp"), llvm::cl::init(1)};

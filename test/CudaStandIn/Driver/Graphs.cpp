@@ -1,4 +1,4 @@
-// Graphs of the stand-in: what is issued on a stream while it is captured, issued again as a whole.
+// Graphs of the fake driver: operations issued on a stream while it is captured, issued again as a whole.
 #include "test/CudaStandIn/Driver/Machine.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Modules and launches of the stand-in.
+// Modules and launches of the fake driver.
 #include "test/CudaStandIn/Driver/Machine.h"
 #include "test/CudaStandIn/Ptx/Launch.h"
 #include "test/CudaStandIn/Ptx/Module.h"

@@ -1,4 +1,4 @@
-// A stand-in of NCCL between processes of one machine, each with a GPU of its own: the functions that the runtime uses,
+// A fake NCCL between processes of one machine, each with a GPU of its own: the functions that the runtime uses,
 // as nccl.h declares them. Members that call different things at the same time, or whose sends and receives do not
 // match, are a fault that names both.
 #include "test/CudaStandIn/Driver/Machine.h"

@@ -1,5 +1,5 @@
-// Tensor maps of the stand-in: what cuTensorMapEncodeTiled writes into the 128 bytes that kernels hand to tensor
-// copies. The hardware's own form is not published; only those who make and read it here know this one.
+// Tensor maps of the fake driver: the 128 bytes that cuTensorMapEncodeTiled writes and kernels pass to tensor copies.
+// The hardware's own format is not published; this one is private to the fake driver and the emulator.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes random kernels twice: their PTX on the stand-in, and the same C on this processor. Every bit must agree.
+"""Executes random kernels twice: their PTX on the emulator, and the same C on this processor. Every bit must agree.
 
 usage: random_kernels.py --runner PPC_PTX [--count N] [--seed S] [--keep DIR]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes mma.sync on the stand-in and compares each bit with what was published of tensor cores.
+"""Executes mma.sync on the PTX emulator and compares each bit with the published model of tensor cores.
 
 usage: tensor_cores.py --runner PPC_PTX [--count N] [--seed N]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Executes kernels that Triton compiled on the stand-in, and compares them with numpy: none of its PTX was in view when
-the stand-in was written.
+"""Executes kernels that Triton compiled on the PTX emulator, and compares them with numpy: none of its PTX was in view when
+the emulator was written.
 
 usage: triton_kernels.py --runner PPC_PTX [--environment DIR] [--arch 80] [--only NAME]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes the kernels of warp_kernels.c on the stand-in, compiled to PTX by Clang.
+"""Executes the kernels of warp_kernels.c on the PTX emulator, compiled to PTX by Clang.
 
 usage: warp_kernels.py --runner PPC_PTX [--seeds N]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes the kernels of warpgroup_kernels.c on the stand-in, compiled to PTX of sm_90a by Clang.
+"""Executes the kernels of warpgroup_kernels.c on the PTX emulator, compiled to PTX of sm_90a by Clang.
 
 usage: warpgroup_kernels.py --runner PPC_PTX [--seeds N]
 

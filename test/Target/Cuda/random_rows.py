@@ -5,7 +5,7 @@
 
 Each function takes tensors of [batch, sequence, width], of rows and of columns, in f32 or bf16, and does up to eight things to them: arithmetic,
 norms and their gradients, softmax, sums over rows and over columns, roundings. Without --choice the final PTX of its kernels is executed by
-the stand-in and compared with the interpreter. With --choice each run of at most twelve loops is put into kernels greedily, too: what this costs
+the PTX emulator and compared with the interpreter. With --choice each run of at most twelve loops is put into kernels greedily, too: what this costs
 more than the best of all choices must be 2 % in the mean and 10 % at worst, at most."""
 import argparse
 import pathlib
