@@ -77,7 +77,7 @@ func.func @index() -> tensor<1x2xf32> attributes {test.grid = #ppc.grid<>} {
 func.func @class() -> (tensor<1xf32>, tensor<1xf32>) attributes {test.grid = #ppc.grid<>} {
   %logits = ppc.constant dense<1.0> : tensor<1x3xf32>
   %targets = ppc.constant dense<-1> : tensor<1xi32>
-  // expected-error @below {{'ppc.cross_entropy' op index -1 at position 0 is none of 3 classes}}
+  // expected-error @below {{'ppc.cross_entropy' op index -1 at position 0 is not below 3 classes}}
   %0:2 = ppc.cross_entropy %logits, %targets : (tensor<1x3xf32>, tensor<1xi32>) -> (tensor<1xf32>, tensor<1xf32>)
   return %0#0, %0#1 : tensor<1xf32>, tensor<1xf32>
 }

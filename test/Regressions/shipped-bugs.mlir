@@ -65,7 +65,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       -> (tensor<4x8xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x8xf32>}) {
     %0 = ppc.matmul "bf,hf->bh" %x, %w : (tensor<4x3xf32>, tensor<8x3xf32>) -> tensor<4x8xf32>
     %1 = ppc.broadcast %b dims [0] : tensor<8xf32> to tensor<4x8xf32>
-    // expected-error @below {{adds up values that are pending over different axes}}
+    // expected-error @below {{adds values that are partial over different axes}}
     %2 = ppc.add %0, %1 : tensor<4x8xf32>
     %3 = ppc.all_reduce %2 over ["tp"] <sum> : tensor<4x8xf32>
     return %3 : tensor<4x8xf32>
@@ -112,7 +112,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <pp0 = 2>, stages = [0], schedule
       %g: tensor<6xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<6xf32>},
       %s: tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>})
       -> (tensor<6xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<6xf32>}) {
-    // expected-error @below {{computes what the logical program does not compute}}
+    // expected-error @below {{computes a value that the logical program does not compute}}
     %w2, %m2, %v2 = ppc.adamw %w, %g, %m, %v, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.0} : tensor<6xf32>, tensor<f32>
     return %w2 : tensor<6xf32>
   }
@@ -227,7 +227,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %1 = ppc.all_reduce %0 over ["tp"] <log_sum_exp> : tensor<4xf32>
     %2 = ppc.reduce <sum> %x dims [1] : tensor<4x3xf32> to tensor<4xf32>
     %3 = ppc.scale %2 by 0.125 : tensor<4xf32>
-    // expected-error @below {{adds up values that are pending over different axes}}
+    // expected-error @below {{adds values that are partial over different axes}}
     %4 = ppc.sub %1, %3 : tensor<4xf32>
     return %4 : tensor<4xf32>
   }

@@ -317,7 +317,7 @@ func.func @attention_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
 // -----
 
 func.func @attention_c7_strategy(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x16x2x4xf32>) {
-  // expected-error @below {{'ppc.attention' op holds a block of the queries and has strategy #ppc.attention_strategy<gather> still; partitioning takes it away}}
+  // expected-error @below {{'ppc.attention' op holds a block of the queries and still has strategy #ppc.attention_strategy<gather>; partitioning must remove the strategy}}
   %0:2 = ppc.attention %q, %k, %k scale 0.5 causal strategy <gather> queries <[cp], 16> : tensor<2x8x2x3x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }

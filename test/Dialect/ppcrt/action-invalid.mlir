@@ -298,7 +298,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
     ppcrt.buffer @wide accumulator : memref<8xf32>
     ppcrt.routine @update update code @code reads [] writes [@w]
     ppcrt.step {
-      // expected-error @below {{looks at no buffer}}
+      // expected-error @below {{checks no buffer}}
       ppcrt.check_finite [] on @compute
     }
   }
@@ -357,7 +357,7 @@ func.func @f(%x: memref<3xf32>, %y: memref<6xf32>, %n: memref<2xi32>, %t8: memre
 // permute_c4
 ppcrt.group @dp axes ["dp"]
 func.func @f(%x: memref<3xf32>, %y: memref<6xf32>, %n: memref<2xi32>, %t8: memref<4xi8>) {
-  // expected-error @below {{goes nowhere: its shift is 0}}
+  // expected-error @below {{has shift 0, which moves no block}}
   ppcrt.permute group @dp shift 0 ins(%x : memref<3xf32>) outs(%x : memref<3xf32>)
   return
 }

@@ -524,7 +524,7 @@ ppcrt.program @train grid <pp = 2> micro_batches 2 {
   }
   // expected-note @below {{this one}}
   ppcrt.message @first from @device0::@h after @forward to @device1::@x before @use
-  // expected-error @below {{arrives in @device1::@x, where another does}}
+  // expected-error @below {{arrives in @device1::@x, as does another message}}
   ppcrt.message @m from @device0::@h after @forward to @device1::@x before @use
 }
 func.func private @code()

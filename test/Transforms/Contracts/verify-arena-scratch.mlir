@@ -166,7 +166,7 @@ func.func @anywhere(%x: memref<16xf32>, %place: index, %scratch: memref<128xi8>)
 func.func @lost(%c: i1, %x: memref<16xf32>, %scratch: memref<128xi8>) {
   %c0 = arith.constant 0 : index
   %a = memref.view %scratch[%c0][] : memref<128xi8> to memref<16xf32>
-  // expected-error @below {{hands on a buffer so that its uses cannot be followed}}
+  // expected-error @below {{forwards a buffer in a way that its uses cannot be followed}}
   %b = arith.select %c, %a, %x : memref<16xf32>
   memref.copy %x, %b : memref<16xf32> to memref<16xf32>
   return
@@ -186,7 +186,7 @@ func.func @beside(%x: memref<16xf32>, %y: memref<32xf32>, %z: memref<16xf32>, %s
 
 // -----
 
-// C7: what is being sent is written.
+// C7: a value that is being sent is written.
 ppcrt.group @dp axes ["dp"]
 func.func @sent(%x: memref<16xf32>, %y: memref<32xf32>, %z: memref<16xf32>) {
   // expected-note @below {{from here}}

@@ -23,7 +23,7 @@ func.func @device_c2() {
 // -----
 
 func.func @device_c3() {
-  // expected-error @below {{has no host code}}
+  // expected-error @below {{has no code for the target}}
   %a = ppc.constant dense<1.0> : tensor<4xf32>
   return
 }

@@ -84,7 +84,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       -> (tensor<6x6xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<12x6xf32>}) {
     %x0, %x1 = ppc.split %x dim 0 : tensor<12x4xf32> to tensor<6x4xf32>, tensor<6x4xf32>
     %p0 = ppc.matmul "sf,hf->sh" %x0, %w : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
-    // expected-error @below {{scatters what is no piece of each block}}
+    // expected-error @below {{scatters a value that is not a chunk of each block}}
     %r0 = ppc.reduce_scatter %p0 dim 0 over ["tp"] <sum> : tensor<6x6xf32> to tensor<3x6xf32>
     %p1 = ppc.matmul "sf,hf->sh" %x1, %w : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
     %r1 = ppc.reduce_scatter %p1 dim 0 over ["tp"] <sum> : tensor<6x6xf32> to tensor<3x6xf32>

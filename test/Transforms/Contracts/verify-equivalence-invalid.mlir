@@ -14,7 +14,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       -> (tensor<4xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xf32>}) {
     %0 = ppc.all_gather %x dim 1 over ["tp"] : tensor<4x3xf32> to tensor<4x6xf32>
     %1 = ppc.log_sum_exp %0 : tensor<4x6xf32> to tensor<4xf32>
-    // expected-error @below {{combines over tp what is complete there already, and so counts it 2 times}}
+    // expected-error @below {{combines over tp a value that is already complete over it, and so counts it 2 times}}
     %2 = ppc.all_reduce %1 over ["tp"] <log_sum_exp> : tensor<4xf32>
     return %2 : tensor<4xf32>
   }
@@ -36,7 +36,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %0 = ppc.log_sum_exp %x classes <[tp], 6> : tensor<4x3xf32> to tensor<4xf32>
     %1 = ppc.all_reduce %0 over ["tp"] <log_sum_exp> : tensor<4xf32>
     %2 = ppc.pick %x, %t classes <[tp], 6> : (tensor<4x3xf32>, tensor<4xi32>) -> tensor<4xf32>
-    // expected-error @below {{adds up values that are pending over different axes}}
+    // expected-error @below {{adds values that are partial over different axes}}
     %3 = ppc.sub %1, %2 : tensor<4xf32>
     return %3 : tensor<4xf32>
   }
@@ -148,7 +148,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
     %0 = ppc.squared_norm %a : tensor<4xf32> to tensor<f32>
     %1 = ppc.squared_norm %b : tensor<4xf32> to tensor<f32>
-    // expected-error @below {{adds up values that are pending over different axes}}
+    // expected-error @below {{adds values that are partial over different axes}}
     %2 = ppc.sum %0, %1 : tensor<f32>
     %3 = ppc.all_reduce %2 over ["tp"] <sum> : tensor<f32>
     return %3 : tensor<f32>
@@ -301,7 +301,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       -> (tensor<2x6x2xf32> {ppc.sharding = #ppc.sharding<[{}, {}, {}]>, ppc.logical_type = tensor<2x6x2xf32>}) {
     %0 = ppc.routing_weights_gradient %s, %i, %x experts <[tp], 4> : (tensor<2x2x4x8xf32>, tensor<2x6x2xi32>, tensor<2x6x8xf32>) -> tensor<2x6x2xf32>
     %1 = ppc.softmax_backward %y, %0 : tensor<2x6x2xf32>
-    // expected-error @below {{adds up values that are pending over different axes}}
+    // expected-error @below {{adds values that are partial over different axes}}
     %2 = ppc.add %1, %y : tensor<2x6x2xf32>
     return %2 : tensor<2x6x2xf32>
   }
@@ -392,7 +392,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
   }
   func.func @gathered_in_wrong_order(%x: tensor<2xf32> {ppc.sharding = #ppc.sharding<[{dp, tp}]>, ppc.logical_type = tensor<8xf32>})
       -> (tensor<8xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<8xf32>}) {
-    // expected-error @below {{puts together blocks over {dp}, but along dimension 0 its operand is sharded over {dp, tp}}}
+    // expected-error @below {{gathers blocks over {dp}, but along dimension 0 its operand is sharded over {dp, tp}}}
     %0 = ppc.all_gather %x dim 0 over ["dp"] : tensor<2xf32> to tensor<4xf32>
     %1 = ppc.all_gather %0 dim 0 over ["tp"] : tensor<4xf32> to tensor<8xf32>
     return %1 : tensor<8xf32>
@@ -501,7 +501,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
       return %w : tensor<4xf32>
     }
   }
-  // expected-error @below {{begins with parameter w as #ppc.init<ones>, the logical program as #ppc.init<normal, 2.000000e-02>}}
+  // expected-error @below {{initialises parameter w as #ppc.init<ones>, the logical program as #ppc.init<normal, 2.000000e-02>}}
   func.func @other_beginning(%w: tensor<2xf32> {ppc.parameter = "w", ppc.init = #ppc.init<ones>, ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<4xf32>})
       -> (tensor<2xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<4xf32>}) {
     return %w : tensor<2xf32>

@@ -44,7 +44,7 @@ func.func @foreign(%x: tensor<8xf32> {ppc.input = "x"}) {
 // -----
 
 func.func @collective(%x: tensor<8xf32> {ppc.input = "x"}) {
-  // expected-error @below {{is a collective, but a model knows no devices}}
+  // expected-error @below {{is a collective, but a model has no devices}}
   %y = ppc.all_gather %x dim 0 over ["tp"] : tensor<8xf32> to tensor<16xf32>
   return
 }
@@ -52,7 +52,7 @@ func.func @collective(%x: tensor<8xf32> {ppc.input = "x"}) {
 // -----
 
 func.func @reshard(%x: tensor<8xf32> {ppc.input = "x"}) {
-  // expected-error @below {{is created by partitioning, but a model knows no devices}}
+  // expected-error @below {{is created by partitioning, but a model has no devices}}
   %y = ppc.reshard %x to <[{tp}]> : tensor<8xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @reshard(%x: tensor<8xf32> {ppc.input = "x"}) {
 // -----
 
 func.func @block(%x: tensor<8x4xf32> {ppc.input = "x"}) {
-  // expected-error @below {{is bound to one block by 'classes', but a model knows no devices}}
+  // expected-error @below {{is bound to one block by 'classes', but a model has no devices}}
   %y = ppc.log_sum_exp %x classes <[tp], 8> : tensor<8x4xf32> to tensor<8xf32>
   return
 }

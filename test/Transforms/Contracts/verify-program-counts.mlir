@@ -77,7 +77,7 @@ module {
         %1 = ppcrt.run @forward micro_batch 0 on @compute
         %2 = ppcrt.send @m micro_batch 0 after (%1) on @to1
         %3 = ppcrt.load micro_batch 1 on @compute
-        // expected-error @below {{does for @forward and micro-batch 0 what was done before}}
+        // expected-error @below {{does for @forward and micro-batch 0 what an earlier action did}}
         %4 = ppcrt.run @forward micro_batch 0 on @compute
         %5 = ppcrt.send @m micro_batch 1 after (%4) on @to1
         %6 = ppcrt.run @update on @compute

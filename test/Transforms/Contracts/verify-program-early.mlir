@@ -311,7 +311,7 @@ module {
 
 // -----
 
-// C1: what is returned is used later.
+// C1: a value that is returned is used later.
 module {
   ppcrt.group @dp axes ["dp"]
   ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {

@@ -184,7 +184,7 @@ module {
       ppcrt.stream @sums
       ppcrt.buffer @g gradient "w" : memref<4xf32>
       ppcrt.step {
-        // expected-error @below {{waits for itself, in a circle that never ends: all_reduce over @ab, on device 0}}
+        // expected-error @below {{waits for itself, a deadlock: all_reduce over @ab, on device 0}}
         // expected-note @below {{that comes after this on its stream: all_reduce over @ab, on device 0}}
         %0 = ppcrt.collective all_reduce sum group @ab reads [@g] writes [@g] on @sums
         // expected-note @below {{that does not end before this starts: all_reduce over @ca, on device 0}}
@@ -227,7 +227,7 @@ module {
       ppcrt.buffer @g gradient "w" : memref<4xf32>
       ppcrt.buffer @h gradient "v" : memref<4xf32>
       ppcrt.step {
-        // expected-error @below {{waits for itself, in a circle that never ends}}
+        // expected-error @below {{waits for itself, a deadlock}}
         // expected-note @below {{that is issued after this: all_reduce over @all, on device 0}}
         %0 = ppcrt.collective all_reduce sum group @all reads [@g] writes [@g] on @a
         // expected-note @below {{that does not end before this starts: all_reduce over @both, on device 0}}
@@ -349,7 +349,7 @@ module {
       // expected-note @below {{the buffer}}
       ppcrt.buffer @h saved : memref<4xf32> slots 2
       ppcrt.step {
-        // expected-error @below {{works on @h, which has slots, and says no micro-batch}}
+        // expected-error @below {{works on @h, which has slots, without a micro-batch}}
         %0 = ppcrt.check_finite [@h] on @a
       }
     }

@@ -78,7 +78,7 @@ module {
       ppcrt.step {
         %0 = ppcrt.load micro_batch 0 on @compute
         // run_c2: none
-        // expected-error @below {{says no micro-batch}}
+        // expected-error @below {{has no micro-batch}}
         %1 = ppcrt.run @forward on @compute
         %2 = ppcrt.send @m micro_batch 0 after (%1) on @to1
         %3 = ppcrt.load micro_batch 1 on @compute

@@ -122,7 +122,7 @@ module {
         %2 = ppcrt.load micro_batch 1 on @compute
         // expected-note @below {{written here: run of @forward, micro-batch 1, on device 0}}
         %3 = ppcrt.run @forward micro_batch 1 on @compute
-        // expected-error @below {{reads slot 0 of @h (saved) for micro-batch 0, which by then holds that of micro-batch 1}}
+        // expected-error @below {{reads slot 0 of @h (saved) for micro-batch 0, which by then holds the value of micro-batch 1}}
         %4 = ppcrt.run @backward micro_batch 0 on @compute
         %5 = ppcrt.run @backward micro_batch 1 on @compute
       }

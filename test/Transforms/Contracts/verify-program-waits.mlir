@@ -56,7 +56,7 @@ module {
       ppcrt.routine @backward backward code @back reads [@y] writes []
       ppcrt.step {
         %0 = ppcrt.run @forward micro_batch 0 on @compute
-        // expected-error @below {{waits for itself, in a circle that never ends: send of @there, micro-batch 0, on device 0}}
+        // expected-error @below {{waits for itself, a deadlock: send of @there, micro-batch 0, on device 0}}
         // expected-note @below {{that comes after this on its stream: send of @there, micro-batch 0, on device 0}}
         %1 = ppcrt.send @there micro_batch 0 after (%0) on @messages
         // expected-note @below {{that does not end before this starts: receive of @here, micro-batch 0, on device 0}}
@@ -104,7 +104,7 @@ module {
       ppcrt.routine @forward forward code @make reads [] writes [@h]
       ppcrt.step {
         %0 = ppcrt.run @forward micro_batch 0 on @compute
-        // expected-error @below {{waits for itself, in a circle that never ends}}
+        // expected-error @below {{waits for itself, a deadlock}}
         // expected-note @below {{that comes after this on its stream: send of @m, micro-batch 0, on device 0}}
         %1 = ppcrt.send @m micro_batch 0 after (%0) on @to1
         %2 = ppcrt.run @forward micro_batch 1 on @compute
@@ -152,7 +152,7 @@ module {
       ppcrt.routine @backward backward code @back reads [@y] writes []
       ppcrt.step {
         %0 = ppcrt.run @forward micro_batch 0 on @compute
-        // expected-error @below {{waits for itself, in a circle that never ends: receive of @here, micro-batch 0, on device 0}}
+        // expected-error @below {{waits for itself, a deadlock: receive of @here, micro-batch 0, on device 0}}
         // expected-note @below {{that takes the token of this: receive of @here, micro-batch 0, on device 0}}
         %1 = ppcrt.receive @here micro_batch 0 on @from1
         // expected-note @below {{that does not end before this starts: send of @there, micro-batch 0, on device 0}}

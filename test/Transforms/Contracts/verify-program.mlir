@@ -131,7 +131,7 @@ module {
       ppcrt.buffer @h saved : memref<4xf32> slots 2
       ppcrt.buffer @loss metric "loss" : memref<f32>
       // routine_c5: kind
-      // expected-error @below {{names code @forward0 that is no forward}}
+      // expected-error @below {{names code @forward0, which is not of kind forward}}
       ppcrt.routine @forward forward code @forward0 reads [@x] writes [@h]
       ppcrt.routine @update update code @update0 reads [] writes [@loss]
       ppcrt.step {

@@ -2,7 +2,7 @@
 
 func.func private @body(%x: tensor<8xf32>) -> tensor<8xf32>
 func.func @external(%x: tensor<8xf32>) -> tensor<8xf32> attributes {ppcrt.routine = "forward"} {
-  // expected-error @below {{calls what has no body}}
+  // expected-error @below {{calls a function without a body}}
   %y = call @body(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }

@@ -1,7 +1,7 @@
 // RUN: ppc-opt %s --ppc-order-constants --split-input-file | FileCheck %s
 
-// Names and positions follow the first read of each, whatever bufferization called them; unused ones are removed, public ones
-// stay as they are.
+// Names and positions follow the first read of each, whatever bufferization called them; unused ones are removed, public or
+// mutable ones stay as they are.
 // CHECK-NOT:   @unread
 // CHECK:       memref.global "private" constant @constant_0 : memref<2xf32> = dense<[1.000000e+00, 2.000000e+00]>
 // CHECK-NEXT:  memref.global "private" constant @constant_1 : memref<2xf32> = dense<[3.000000e+00, 4.000000e+00]>

@@ -13,7 +13,7 @@
 // CHECK-NEXT: 0,12,3
 // CHECK-NEXT: 1,12,3
 // MISSING: has no "durations": give the file that --save-durations wrote
-// LINKS: say with emulation=FILE on which links
+// LINKS: give the links with emulation=FILE
 // PIECES: the program's routine has another number of segments at {{.*}}.devices[0].bodies[0].pieces_s
 
 ppcrt.group @dp axes ["dp"]

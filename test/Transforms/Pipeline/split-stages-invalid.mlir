@@ -63,7 +63,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       // expected-note @below {{it is computed in forward of stage 1}}
       %y = ppc.neg %xi {ppc.stage = 1, ppc.part = #ppc.part<forward>} : tensor<2xf32>
-      // expected-error @below {{in forward of stage 0 needs a value that is not there yet}}
+      // expected-error @below {{in forward of stage 0 needs a value that is not computed yet}}
       %z = ppc.neg %y {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>
       ppc.yield %z : tensor<2xf32>
     }
@@ -78,7 +78,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       // expected-note @below {{it is computed in backward of stage 0}}
       %y = ppc.neg %xi {ppc.stage = 0, ppc.part = #ppc.part<backward>} : tensor<2xf32>
-      // expected-error @below {{in backward of stage 1 needs a value that is not there yet}}
+      // expected-error @below {{in backward of stage 1 needs a value that is not computed yet}}
       %z = ppc.neg %y {ppc.stage = 1, ppc.part = #ppc.part<backward>} : tensor<2xf32>
       ppc.yield %z : tensor<2xf32>
     }
@@ -93,7 +93,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       // expected-note @below {{it is computed in weight_gradient of stage 0}}
       %y = ppc.neg %xi {ppc.stage = 0, ppc.part = #ppc.part<weight_gradient>} : tensor<2xf32>
-      // expected-error @below {{in backward of stage 0 needs a value that is not there yet}}
+      // expected-error @below {{in backward of stage 0 needs a value that is not computed yet}}
       %z = ppc.neg %y {ppc.stage = 0, ppc.part = #ppc.part<backward>} : tensor<2xf32>
       ppc.yield %z : tensor<2xf32>
     }
@@ -134,7 +134,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
     // expected-note @below {{it is computed in prepare of stage 1}}
     %n = ppc.neg %w {ppc.stage = 1, ppc.part = #ppc.part<forward>} : tensor<2xf32>
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
-      // expected-error @below {{in forward of stage 0 needs a value that is not there yet}}
+      // expected-error @below {{in forward of stage 0 needs a value that is not computed yet}}
       %y = ppc.mul %xi, %n {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>
       ppc.yield %y : tensor<2xf32>
     }

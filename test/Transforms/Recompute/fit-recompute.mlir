@@ -4,7 +4,7 @@
 // RUN: ppc-opt %s --ppc-fit-recompute=save=1000 --remarks-filter=ppc-recompute 2>&1 | FileCheck %s --check-prefix=MISSED
 // RUN: not ppc-opt %s --ppc-fit-recompute=save=1,2 2>&1 | FileCheck %s --check-prefix=STAGES
 
-// ONE: stage 0 recomputes the results of 1 ops and saves 32 bytes less per micro-batch; nothing else that saves as much takes less time
+// ONE: stage 0 recomputes the results of 1 ops and saves 32 bytes less per micro-batch; no other choice that saves as much takes less time
 // MISSED: stage 0 must save 1000 bytes less per micro-batch; full recomputation frees 96
 // STAGES: error: save names 2 stages, the plan has 1
 // ONE: module attributes {{.*}}, recompute = {"1" = ["exp.0"]}>
