@@ -21,10 +21,10 @@ std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Com
     if (!entry && combiner == Combiner::Max)
       continue; // the maximum of equal values
     if (!entry)
-      return ("combines over " + axis.str() + " what is complete there already, and so counts it " +
+      return ("combines over " + axis.str() + " a value that is already complete over it, and so counts it " +
               std::to_string(axes.size(axis)) + " times: its operand is " + describe(x, terms));
     if (entry->second != combiner)
-      return ("combines by " + stringifyCombiner(combiner).str() + " what is " + describe(x, terms));
+      return ("combines by " + stringifyCombiner(combiner).str() + " a value that is " + describe(x, terms));
     x.pending.erase(llvm::find_if(x.pending, [&](auto &other) { return other.first == axis; }));
   }
   return "";
@@ -64,13 +64,13 @@ std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr
     return "";
   Cut &cut = x.cuts[dim];
   if (group.size() > cut.axes.size() || ArrayRef<StringAttr>(cut.axes).take_back(group.size()) != group)
-    return "puts together blocks over " + describe(group) + ", but along dimension " + std::to_string(dim) +
+    return "gathers blocks over " + describe(group) + ", but along dimension " + std::to_string(dim) +
            " its operand is " + (cut.axes.empty() ? "unsharded" : "sharded over " + describe(cut.axes));
   cut.axes.resize(cut.axes.size() - group.size());
   bool isWhole = cut.axes.empty();
   if (size != axes.localSize(extent, cut.axes) || (!isWhole && size != axes.product(group) * blockSize))
-    return "puts blocks of " + std::to_string(blockSize) + " elements together to " + std::to_string(size) +
-           ", expected " + std::to_string(axes.localSize(extent, cut.axes));
+    return "gathers blocks of " + std::to_string(blockSize) + " elements into " + std::to_string(size) + ", expected " +
+           std::to_string(axes.localSize(extent, cut.axes));
   cut.zeroPadding |= isWhole;
   forgetEvenCut(x, dim, terms, axes);
   return "";
@@ -145,7 +145,7 @@ Derived Derivation::reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combin
                                   RankedTensorType to) {
   std::string error = takePending(x, group, combiner);
   if (error.empty() && (!from.getRank() || from.getDimSize(0) != to.getDimSize(0) * axes.product(group)))
-    error = "divides into blocks that are not of dimension 0";
+    error = "scatters blocks of another dimension than 0";
   if (error.empty())
     error = cutFurther(x, 0, group, from.getDimSize(0), to.getDimSize(0));
   return error.empty() ? checkedType(to, x) : Derived::fail(error);
@@ -153,7 +153,7 @@ Derived Derivation::reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combin
 
 Derived Derivation::joined(Relation x, ArrayRef<StringAttr> group, RankedTensorType from, RankedTensorType to) {
   if (!from.getRank() || to.getDimSize(0) != from.getDimSize(0) * axes.product(group))
-    return Derived::fail("puts blocks together that are not of dimension 0");
+    return Derived::fail("gathers blocks of another dimension than 0");
   std::string error = joinBlocks(x, 0, group, from.getDimSize(0), to.getDimSize(0));
   return error.empty() ? checkedType(to, x) : Derived::fail(error);
 }

@@ -84,7 +84,7 @@ private:
       return result;
     };
     Difference difference = Difference::between(mine, theirs);
-    error(partitioned) << "says in " << name << difference.place << " " << text(difference.mine)
+    error(partitioned) << "declares in " << name << difference.place << " " << text(difference.mine)
                        << ", the logical program " << text(difference.theirs);
   }
 
@@ -95,7 +95,7 @@ private:
     for (NamedAttribute entry : parameters ? parameters.getValue() : ArrayRef<NamedAttribute>()) {
       auto found = arguments.find("parameter " + entry.getName().str());
       if (found == arguments.end()) {
-        error(step) << "has no parameter " << entry.getName() << ", of which ppc.weights says how it is stored";
+        error(step) << "has no parameter " << entry.getName() << ", which ppc.weights stores";
         continue;
       }
       for (auto way : cast<ArrayAttr>(entry.getValue()).getAsRange<ArrayAttr>()) {
@@ -110,7 +110,7 @@ private:
         }
         if (elements != found->second.type.getNumElements())
           error(step) << "has " << found->first << " of " << found->second.type.getNumElements()
-                      << " elements, but ppc.weights says that " << elements << " are stored of it";
+                      << " elements, but ppc.weights stores " << elements << " of it";
       }
     }
   }
@@ -132,7 +132,7 @@ private:
     auto &declared = isMade ? results : arguments;
     auto found = declared.find(buffer.describe());
     if (found == declared.end()) {
-      error(buffer) << "is to hold " << buffer.describe() << ", which the logical program does not have";
+      error(buffer) << "is declared to hold " << buffer.describe() << ", which the logical program does not have";
       return;
     }
     const Declared &wanted = found->second;
@@ -144,7 +144,7 @@ private:
           << "the logical program";
     if (role == BufferRole::Parameter && !beginAlike(buffer.getInitAttr(), wanted.init))
       error(buffer)
-              .append("begins as ", describeInit(buffer.getInitAttr()), ", but ", found->first,
+              .append("is initialised as ", describeInit(buffer.getInitAttr()), ", but ", found->first,
                       " of the logical program as ", describeInit(wanted.init))
               .attachNote(step.getLoc())
           << "the logical program";

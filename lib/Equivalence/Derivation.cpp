@@ -50,7 +50,7 @@ OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands, const OpLoop
 
 std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) {
   std::string text =
-      "computes what the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
+      "computes a value that the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
   for (auto [number, operand] : llvm::enumerate(operands))
     text += (number ? "; " : "") + describe(operand, terms);
   std::optional<OpLoops> loops = loopsOf(op);
@@ -61,10 +61,12 @@ std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) 
     return text;
   for (auto [number, pair] : llvm::enumerate(llvm::zip(key.operands, nearest->operands)))
     if (std::get<0>(pair) != std::get<1>(pair))
-      return text + "; it does so with " + terms[std::get<1>(pair)].label + " as operand " + std::to_string(number);
+      return text + "; the logical program computes it with " + terms[std::get<1>(pair)].label + " as operand " +
+             std::to_string(number);
   if (nearest->attributes == key.attributes)
-    return text + "; it does so with another number of elements";
-  llvm::raw_string_ostream(text) << "; it does so with " << nearest->attributes << ", here it is " << key.attributes;
+    return text + "; the logical program computes it with another number of elements";
+  llvm::raw_string_ostream(text) << "; the logical program computes it with " << nearest->attributes << ", this op has "
+                                 << key.attributes;
   return text;
 }
 

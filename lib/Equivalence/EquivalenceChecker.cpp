@@ -84,7 +84,7 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
       return function.emitOpError() << "takes " << name << " as " << argument.getType() << ", which is not a block of "
                                     << type << " as it is declared";
     if (auto init = function.getArgAttrOfType<InitAttr>(number, attr::init); !beginAlike(init, found->second.init))
-      return function.emitOpError() << "begins with " << name << " as " << describeInit(init)
+      return function.emitOpError() << "initialises " << name << " as " << describeInit(init)
                                     << ", the logical program as " << describeInit(found->second.init);
     walk.define(argument, Known(*relation));
   }
@@ -128,7 +128,7 @@ FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partiti
   EquivalenceReport report;
   auto plan = partitioned->getAttrOfType<PlanAttr>(attr::plan);
   if (!plan)
-    return partitioned.emitError("has no ppc.plan, so the grid of its ranks is not known"), failure();
+    return partitioned.emitError("has no ppc.plan, so the mesh of its ranks is not known"), failure();
   ppcrt::ProgramOp program = ppcrt::findProgram(partitioned);
   bool hasStages = bool(program), any = false;
   for (auto function : logical.getOps<func::FuncOp>()) {

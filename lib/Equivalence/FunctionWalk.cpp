@@ -55,7 +55,7 @@ LogicalResult FunctionWalk::walk(Operation *op) {
   for (Value operand : op->getOperands()) {
     auto it = values.find(operand);
     if (it == values.end())
-      return error(op) << "uses a value of which nothing is known";
+      return error(op) << "uses a value whose relation to the logical program is unknown";
     accumulates |= it->second.accumulator >= 0;
     operands.push_back(it->second.relation);
   }
@@ -106,7 +106,7 @@ LogicalResult FunctionWalk::walkAccumulate(AccumulateOp op) {
   for (auto [input, argument] : llvm::zip_equal(op.getInputs(), body.getArguments())) {
     auto it = values.find(input);
     if (it == values.end())
-      return error(op) << "uses a value of which nothing is known";
+      return error(op) << "uses a value whose relation to the logical program is unknown";
     Relation slice = it->second.relation;
     const Term &whole = terms[slice.term];
     RankedTensorType type = tensorType(argument);

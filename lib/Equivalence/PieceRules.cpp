@@ -42,7 +42,7 @@ Derived Derivation::joinPieces(ConcatOp op, ArrayRef<Relation> operands) {
     next += piece->size;
   }
   if (next * first->runs != first->whole)
-    return Derived::fail("puts together " + Twine(next * first->runs) + " of " + Twine(first->whole) + " elements of " +
+    return Derived::fail("concatenates " + Twine(next * first->runs) + " of " + Twine(first->whole) + " elements of " +
                          describe(operands.back(), terms));
   return {{whole}, ""};
 }

@@ -98,7 +98,8 @@ LogicalResult StageCheck::initialize(size_t stage) {
       continue;
     auto found = interface.inputs.find(buffer.describe());
     if (found == interface.inputs.end())
-      return error(stage) << describeBuffer(stage, index) << " is to hold what the logical program does not take";
+      return error(stage) << describeBuffer(stage, index)
+                          << " is declared to hold a value that is not an argument of the logical program";
     ShardingAttr sharding = buffer.getShardingAttr();
     FailureOr<Relation> relation = axes.declared(found->second.term, found->second.type, sharding);
     if (failed(relation) ||
@@ -193,7 +194,7 @@ LogicalResult StageCheck::send(size_t stage, MessageOp message, int64_t microBat
   const Content &memory = *content(stage, buffer, microBatch);
   if (!memory.isSet || memory.isSum)
     return action->emitOpError() << "stage " << stage << ": sends " << describeBuffer(stage, buffer)
-                                 << " of micro-batch " << microBatch << ", in which nothing is yet";
+                                 << " of micro-batch " << microBatch << ", which is empty at this point";
   if (!messages.insert({{message.getSymNameAttr().getAsOpaquePointer(), microBatch}, memory}).second)
     return action->emitOpError() << "stage " << stage << ": sends a message of micro-batch " << microBatch << " twice";
   return success();
@@ -263,14 +264,14 @@ FailureOr<Known> StageCheck::argument(size_t stage, Function &function, unsigned
                                                         : " for micro-batch " + std::to_string(microBatch));
   };
   if (!memory.isSet)
-    return fail() << ", in which nothing is yet", failure();
+    return fail() << ", which is empty at this point", failure();
   if (memory.isSum) {
     Known known;
     known.accumulator = buffer;
     return known;
   }
   if (memory.microBatch >= 0 && memory.microBatch != microBatch)
-    return fail() << ", which holds that of micro-batch " << memory.microBatch << ": "
+    return fail() << ", which holds the value of micro-batch " << memory.microBatch << ": "
                   << describe(memory.relation, derivation.terms),
            failure();
   RankedTensorType type = tensorType(function.op.getArgument(number));

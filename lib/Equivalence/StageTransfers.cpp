@@ -55,9 +55,9 @@ FailureOr<StageCheck::Content> StageCheck::found(size_t stage, Attribute name, s
   if (memory.isSum && failed(completeSum(stage, place->second)))
     return failure();
   if (!memory.isSet)
-    return fail() << ", in which nothing is yet", failure();
+    return fail() << ", which is empty at this point", failure();
   if (memory.microBatch >= 0 && memory.microBatch != microBatch)
-    return fail() << ", which holds that of micro-batch " << memory.microBatch << ": "
+    return fail() << ", which holds the value of micro-batch " << memory.microBatch << ": "
                   << describe(memory.relation, derivation.terms),
            failure();
   return memory;

@@ -133,7 +133,8 @@ LogicalResult StageCheck::checkOutputs() {
       auto wanted = interface.outputs.find(name);
       if (wanted == interface.outputs.end()) {
         valid = false;
-        error(stage) << describeBuffer(stage, index) << " is to hold what the logical program does not make";
+        error(stage) << describeBuffer(stage, index)
+                     << " is declared to hold a value that is not a result of the logical program";
         continue;
       }
       const Content &memory = stages[stage].contents[index].front();

@@ -134,8 +134,7 @@ LogicalResult Sorter::explain() {
     ++first;
   std::rotate(path.begin(), path.begin() + first, path.end());
   InFlightDiagnostic error = events.getActivities()[activityOf(path.front())].op->emitOpError()
-                             << "waits for itself, in a circle that never ends: "
-                             << events.describe(activityOf(path.front()));
+                             << "waits for itself, a deadlock: " << events.describe(activityOf(path.front()));
   for (size_t i = 0; i < path.size(); ++i) {
     Event waiting = path[i], waitedFor = path[(i + 1) % path.size()];
     if (activityOf(waiting) != activityOf(waitedFor))

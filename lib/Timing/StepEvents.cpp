@@ -104,7 +104,7 @@ LogicalResult EventBuilder::addTokens(ActionOpInterface action, uint32_t self) {
     Operation *giver = token.getDefiningOp();
     auto found = numbers.find(giver);
     if (found == numbers.end()) {
-      InFlightDiagnostic error = action->emitOpError("waits for a token that never comes: it is of another step");
+      InFlightDiagnostic error = action->emitOpError("waits for a token that never completes: it is of another step");
       error.attachNote(token.getLoc()) << "given here";
       return error;
     }
@@ -116,7 +116,7 @@ LogicalResult EventBuilder::addTokens(ActionOpInterface action, uint32_t self) {
     uint32_t reach = events.endOfUse(found->second, number);
     if (reach == found->second) {
       InFlightDiagnostic error =
-          action->emitOpError("waits for a token that never comes: the code does not reach what it stands for");
+          action->emitOpError("waits for a token that never completes: the code has no ppcrt.reach for it");
       error.attachNote(token.getLoc()) << "given here";
       return error;
     }

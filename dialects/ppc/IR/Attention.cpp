@@ -53,8 +53,8 @@ template <typename OpTy> static LogicalResult verifyAttention(OpTy op) {
   if (block && queries < q.getDimSize(1)) // attention_c7
     return op.emitOpError() << "holds " << q.getDimSize(1) << " queries as a block of " << queries;
   if (block && op.getStrategy())
-    return op.emitOpError() << "holds a block of the queries and has strategy " << op.getStrategyAttr()
-                            << " still; partitioning takes it away";
+    return op.emitOpError() << "holds a block of the queries and still has strategy " << op.getStrategyAttr()
+                            << "; partitioning must remove the strategy";
   return success();
 }
 

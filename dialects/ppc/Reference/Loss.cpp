@@ -13,7 +13,7 @@ using Results = SmallVectorImpl<ReferenceTensor> &;
 static LogicalResult verifyClasses(Operation *op, const ReferenceTensor &ids, int64_t extent) {
   for (auto [position, id] : llvm::enumerate(ids.data))
     if (!(id >= 0 && id < extent))
-      return op->emitOpError() << "index " << indexText(id) << " at position " << position << " is none of " << extent
+      return op->emitOpError() << "index " << indexText(id) << " at position " << position << " is not below " << extent
                                << " classes";
   return success();
 }

@@ -102,7 +102,7 @@ LogicalResult CopyOp::verify() {
 
 LogicalResult CheckFiniteOp::verify() {
   if (getBuffers().empty()) // check_finite_c1
-    return emitOpError("looks at no buffer");
+    return emitOpError("checks no buffer");
   return verifyMicroBatch(*this, getMicroBatch()); // check_finite_c2
 }
 

@@ -57,7 +57,7 @@ LogicalResult ActionNames::bound(Operation *action, ArrayAttr names, std::option
       return action->emitOpError() << "works on " << name << ", which is not a buffer of its device";
     if (buffer.hasSlots() && !microBatch) {
       InFlightDiagnostic error = action->emitOpError()
-                                 << "works on " << name << ", which has slots, and says no micro-batch";
+                                 << "works on " << name << ", which has slots, without a micro-batch";
       error.attachNote(buffer.getLoc()) << "the buffer";
       return error;
     }
@@ -114,7 +114,7 @@ LogicalResult ActionNames::verifyRun(RunOp run) {
     return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is not a routine of its device";
   if (routine.isOfStep() == run.getMicroBatch().has_value()) { // run_c2
     InFlightDiagnostic error = run.emitOpError() << (routine.isOfStep() ? "gives a micro-batch to a routine of the step"
-                                                                        : "says no micro-batch");
+                                                                        : "has no micro-batch");
     error.attachNote(routine.getLoc()) << "the routine";
     return error;
   }

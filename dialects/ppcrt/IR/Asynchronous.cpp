@@ -22,7 +22,7 @@ LogicalResult PermuteOp::verify() {
   if (getX().getType() != getOut().getType()) // permute_c3
     return emitOpError() << "is from " << getX().getType() << " to " << getOut().getType();
   if (getShift() == 0) // permute_c4
-    return emitOpError("goes nowhere: its shift is 0");
+    return emitOpError("has shift 0, which moves no block");
   return success();
 }
 

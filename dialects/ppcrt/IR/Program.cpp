@@ -326,7 +326,8 @@ LogicalResult ProgramOp::verifyRegions() {
       return failure();
     auto [first, isNew] = arrivals.try_emplace(message.getTo(), message);
     if (!isNew) { // message_c3
-      InFlightDiagnostic error = message.emitOpError() << "arrives in " << message.getTo() << ", where another does";
+      InFlightDiagnostic error = message.emitOpError()
+                                 << "arrives in " << message.getTo() << ", as does another message";
       error.attachNote(first->second.getLoc()) << "this one";
       return error;
     }

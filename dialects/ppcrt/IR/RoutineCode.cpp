@@ -118,8 +118,9 @@ LogicalResult ppcrt::verifyCode(RoutineOp routine, const ProgramSymbols &symbols
   if (!code || code.isExternal())
     return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is not a function with a body";
   if (routineKindOf(code) != routine.getKind()) {
-    InFlightDiagnostic error = routine.emitOpError() << "names code " << routine.getCodeAttr() << " that is no "
-                                                     << stringifyRoutineKind(routine.getKind());
+    InFlightDiagnostic error = routine.emitOpError()
+                               << "names code " << routine.getCodeAttr() << ", which is not of kind "
+                               << stringifyRoutineKind(routine.getKind());
     error.attachNote(code.getLoc()) << "declared here";
     return error;
   }

@@ -157,7 +157,7 @@ LogicalResult ProgramTime::checkContent(uint32_t activity, const BufferUse &use)
     error << ", which by then holds @" << BufferOp(uses.getBuffers()[bufferOf(found)]).getSymName()
           << " of micro-batch " << microBatchOf(found);
   else
-    error << ", which by then holds that of micro-batch " << (isOfStep ? kOfStep : microBatchOf(found));
+    error << ", which by then holds the value of micro-batch " << (isOfStep ? kOfStep : microBatchOf(found));
   if (std::optional<uint32_t> writer = places.writer(place))
     error.attachNote(op(*writer)->getLoc()) << "written here: " << events.describe(*writer);
   return error;

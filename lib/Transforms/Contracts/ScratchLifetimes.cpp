@@ -56,7 +56,7 @@ LogicalResult ScratchCheck::follow(Temporary &temporary) {
       for (Value result : user->getResults())
         if (isa<BaseMemRefType>(result.getType())) {
           if (!isView)
-            return user->emitOpError("hands on a buffer so that its uses cannot be followed");
+            return user->emitOpError("forwards a buffer in a way that its uses cannot be followed");
           aliases.push_back(result);
         }
       if (isView)

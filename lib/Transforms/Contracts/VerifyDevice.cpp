@@ -13,7 +13,7 @@ namespace {
 
 LogicalResult verifyOp(Operation *op) {
   if (isa_and_nonnull<PpcDialect>(op->getDialect())) // device_c3
-    return op->emitOpError("has no host code");
+    return op->emitOpError("has no code for the target");
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
   if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor)) // device_c1
     return op->emitOpError("still works on tensors after bufferization");

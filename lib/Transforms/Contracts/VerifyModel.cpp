@@ -53,9 +53,9 @@ private:
     if (!op->getDialect() || (!isa<PpcDialect>(op->getDialect()) && !isa<func::FuncDialect>(op->getDialect())))
       return op->emitOpError("does not belong to a model: only ppc and func ops do");
     if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, LocalSliceOp>(op))
-      return op->emitOpError("is a collective, but a model knows no devices");
+      return op->emitOpError("is a collective, but a model has no devices");
     if (isa<ReshardOp, MaskPaddingOp>(op))
-      return op->emitOpError("is created by partitioning, but a model knows no devices");
+      return op->emitOpError("is created by partitioning, but a model has no devices");
     for (StringRef name : {attr::shardings, attr::operandShardings})
       if (Attribute stated = op->getAttr(name))
         return op->emitOpError() << "has the shardings " << stated
@@ -63,7 +63,7 @@ private:
     for (NamedAttribute attribute : op->getAttrs())
       if (isa<BlockAttr>(attribute.getValue()))
         return op->emitOpError() << "is bound to one block by '" << attribute.getName().getValue()
-                                 << "', but a model knows no devices";
+                                 << "', but a model has no devices";
     return verifyIds(op);
   }
 

@@ -55,7 +55,7 @@ LogicalResult ProgramContract::countOnce(Counts &counts, Attribute what, int64_t
   InFlightDiagnostic error = action->emitOpError()
                              << "does for " << what
                              << (microBatch < 0 ? std::string() : " and micro-batch " + std::to_string(microBatch))
-                             << " what was done before";
+                             << " what an earlier action did";
   error.attachNote(first->second->getLoc()) << "here";
   return error;
 }

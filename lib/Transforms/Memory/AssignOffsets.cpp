@@ -53,7 +53,7 @@ FailureOr<Operation *> lastUser(Value root, Block &block) {
       for (Value result : user->getResults())
         if (isa<BaseMemRefType>(result.getType())) {
           if (!isa<ViewLikeOpInterface>(user) && !isa<memref::AllocOp>(user))
-            return user->emitOpError("passes on a buffer in a way that its live range cannot be followed");
+            return user->emitOpError("forwards a buffer in a way that its live range cannot be followed");
           aliases.push_back(result);
         }
     }

@@ -117,7 +117,7 @@ void Binder::copy(Value from, Value to) {
 LogicalResult Binder::bind(func::CallOp call, unsigned index) {
   auto body = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!body || body.isExternal())
-    return call.emitOpError("calls what has no body");
+    return call.emitOpError("calls a function without a body");
   SmallVector<Value> operands =
       llvm::map_to_vector(call.getOperands(), [&](Value operand) { return places.lookup(operand); });
   auto timesPassed = [&](Value buffer) { return llvm::count(operands, buffer); };
@@ -160,7 +160,7 @@ LogicalResult Binder::bind(ppcrt::ReachOp reach, unsigned index) {
     Value destination = returned == value.use_end() ? place : destinations[returned->getOperandNumber()];
     if (place != destination) {
       if (!isFree(destination, index))
-        return reach.emitOpError("finishes with a buffer in which something else lies that is needed later");
+        return reach.emitOpError("finishes with a buffer that holds another value, which is needed later");
       copy(place, destination);
       place = destination;
       occupants[destination] = value;

@@ -23,7 +23,7 @@ struct SimulateProgramPass : impl::SimulateProgramPassBase<SimulateProgramPass> 
     constexpr int64_t mostSteps = 10000;
     if (emulation.empty() || steps < 1 || steps > mostSteps) {
       program.emitError() << getArgument() << ": "
-                          << (emulation.empty() ? "say with emulation=FILE on which links"
+                          << (emulation.empty() ? "give the links with emulation=FILE"
                                                 : "steps is not from 1 to " + std::to_string(mostSteps));
       return signalPassFailure();
     }

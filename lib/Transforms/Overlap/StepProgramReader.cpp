@@ -216,7 +216,7 @@ LogicalResult StepReader::readAction(ppcrt::DeviceOp device, Operation &op, Step
     Operation *giver = token.getDefiningOp();
     auto number = actionNumbers.find(giver);
     if (number == actionNumbers.end())
-      return op.emitOpError("waits for a token that comes later, or never");
+      return op.emitOpError("waits for a token that is completed later, or never");
     unsigned place = cast<OpResult>(token).getResultNumber();
     bool isEarly = place + 1 < giver->getNumResults();
     const StepAction &before = to.actions[number->second];

@@ -171,7 +171,8 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
         (!isSameDevice(from, site) || isMadeElsewhere(op, from)))
       return makeHere(op, site, user);
     if (from.action == RoutineKind::Prepare ? !isSameDevice(from, site) : !from.precedes(site)) {
-      InFlightDiagnostic error = user->emitOpError() << "in " << site.str() << " needs a value that is not there yet";
+      InFlightDiagnostic error = user->emitOpError()
+                                 << "in " << site.str() << " needs a value that is not computed yet";
       error.attachNote(op->getLoc()) << "it is computed in " << from.str();
       return error;
     }

@@ -111,10 +111,11 @@ private:
                             save[stage], chosen.saved);
     if (!chosen.saved)
       return;
-    std::string distance = chosen.isLeast ? "; nothing else that saves as much takes less time"
-                                          : llvm::formatv("; what saves as much takes at least {0:f1} % of its time",
-                                                          100 * chosen.bound / std::max(chosen.cost, 1.0))
-                                                .str();
+    std::string distance = chosen.isLeast
+                               ? "; no other choice that saves as much takes less time"
+                               : llvm::formatv("; any choice that saves as much takes at least {0:f1} % of its time",
+                                               100 * chosen.bound / std::max(chosen.cost, 1.0))
+                                     .str();
     remark::passed(getOperation().getLoc(), options)
         << llvm::formatv("stage {0} recomputes the results of {1} ops and saves {2} bytes less per micro-batch{3}",
                          stage, ops, chosen.saved, distance)

@@ -89,7 +89,7 @@ template <typename Op, typename Reduce> struct MergeReducesOfBinary : OpRewriteP
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     Reduce a = privateSum<Reduce>(op.getA()), b = privateSum<Reduce>(op.getB());
     if (!a || !b || !sameGroup(a, b) || a->getBlock() != op->getBlock())
-      return rewriter.notifyMatchFailure(op, "operands are not reduced alike");
+      return rewriter.notifyMatchFailure(op, "operands are not reduced in the same way");
     auto partial = Op::create(rewriter, op.getLoc(), a.getX().getType(), a.getX(), b.getX());
     auto reduced = reduceAs(rewriter, a, partial);
     copyAttributes(op, partial);
@@ -106,7 +106,7 @@ struct MergeNestedReduces : OpRewritePattern<AllReduceOp> {
   LogicalResult matchAndRewrite(AllReduceOp op, PatternRewriter &rewriter) const override {
     auto inner = op.getX().getDefiningOp<AllReduceOp>();
     if (!inner || !inner->hasOneUse() || inner.getCombiner() != op.getCombiner() || inner.getStages() || op.getStages())
-      return rewriter.notifyMatchFailure(op, "operand is not reduced alike");
+      return rewriter.notifyMatchFailure(op, "operand is not reduced in the same way");
     SmallVector<Attribute> axes(inner.getAxes().begin(), inner.getAxes().end());
     for (Attribute axis : op.getAxes()) {
       if (llvm::is_contained(axes, axis)) // the second one multiplies
