@@ -26,7 +26,7 @@ config.substitutions += [
     ("%inputs", config.test_source_root + "/Inputs"),
 ]
 
-# Where it is installed, programs are also started by it.
+# If mpirun is installed, programs are also started by it.
 if shutil.which("mpirun", path="/usr/bin"):
     config.available_features.add("mpirun")
 

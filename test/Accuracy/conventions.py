@@ -97,7 +97,7 @@ class Conventions(unittest.TestCase):
             converted = megatron.convert_zero_bubble(index, cells, self.shapes)
             self.near(converted.step_time_s, int(cells["global_batch"]) / (samples * int(cells["num_gpus"])), 1e-3)
             self.assertIn(converted.inputs["schedule"], ("1f1b", "interleaved", "zb1p", "zb2p"))
-            # Where every stage holds one layer per chunk, chunks are layers + 2.
+            # If every stage holds one layer per chunk, chunks are layers + 2.
             if converted.inputs["vp"] > 1:
                 self.assertEqual(converted.inputs["vp"] * converted.inputs["pp"], int(cells["layers"]) + 2)
 

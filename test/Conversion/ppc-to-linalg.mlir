@@ -36,7 +36,7 @@ func.func @gather_behind_units(%x: tensor<1x4x2xf32>) -> tensor<1x8x2xf32> {
   return %y : tensor<1x8x2xf32>
 }
 
-// Where each token has the slot of its own number slots are written once, without zeros before, and read once.
+// If each token has the slot of its own number, slots are written once, without zeros before, and read once.
 // CHECK-LABEL: func.func @own_slots
 // CHECK-NOT:     linalg.fill
 // CHECK-NOT:     scf.for

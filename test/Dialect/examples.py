@@ -31,7 +31,7 @@ def parse(text):
 
 
 def check(example):
-    """Nothing, or what ppc-opt says of the example."""
+    """Output of ppc-opt for the example; empty if it is right."""
     results = {name for left in re.findall(r"^\s*(%[\w, %]+?) = ", example, re.MULTILINE) for name in re.findall(r"%\w+", left)}
     operands = sorted({name for name in re.findall(r"%\w+", example)} - results)
     types = {name: "none" for name in operands}

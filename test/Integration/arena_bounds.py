@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far arenas and the scratch of functions are from what is in use at one time, of programs at full size.
+"""Compares arenas and the scratch of functions with the bytes that are live at one time, for programs at full size.
 
     arena_bounds.py --build BUILD [--target host|cuda] [--limit PERCENT] [NAME...]
 

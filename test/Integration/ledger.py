@@ -102,7 +102,7 @@ def sharding_groups(command):
     # Shard groups, of all ranks or of those with the same experts; the replicas; both together.
     tensor = ranks // data // batches
     sets = {(ranks, 1)}
-    # Also with the tensor-parallel ranks that have met other parts of a sequence.
+    # Groups that also include the tensor-parallel ranks, which have exchanged other parts of a sequence.
     for shards in (data * batches // copies, data * batches // copies // outer):
         sets |= {(shards, tensor), (shards // sharing, tensor * sharing), (data * batches // shards, tensor * shards),
                  (data * batches, tensor), (data * batches // sharing, tensor * sharing), (shards * tensor, 1)}

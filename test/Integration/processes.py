@@ -95,7 +95,7 @@ def read(path):
 
 
 def describe(pid, depth=0):
-    """Where each thread of a process and of those that it started is: state, what it waits for in the kernel, system call, kernel stack."""
+    """State of each thread of a process and of its children: state, wait channel in the kernel, system call, kernel stack."""
     lines = [f"{'  ' * depth}process {pid} ({command(pid)}):"]
     try:
         threads = sorted(os.listdir(f"/proc/{pid}/task"), key=int)

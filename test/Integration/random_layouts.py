@@ -102,7 +102,7 @@ def draw_layout(pick):
     place = layout.index("--zero") + 1
     if layout[place]:
         layout[place] = random.Random("zero " + " ".join(str(option) for option in layout + shape)).choice([1, 2, 3])
-    # And the state of some of them over groups of ranks.
+    # The state of some layouts is sharded over groups of ranks.
     parts = dp * int(layout[layout.index("--cp") + 1])
     groups = [group for group in range(1, parts) if parts % group == 0 and group % (parts // dp) == 0]
     chosen = random.Random("groups " + " ".join(str(option) for option in layout + shape)).choice([0, *groups])
@@ -120,12 +120,12 @@ def draw_layout(pick):
             layout += ["--parameter-group", inner.choice(same)]
     elif layout[place] == 2 and groups and inner.random() < 0.5:
         layout += ["--gradient-group", inner.choice(groups)]
-    # And schedules in both directions for some of the others.
+    # Schedules in both directions for some of the others.
     name = layout[layout.index("--schedule") + 1]
     if pp == 2 and micro_batches % 2 == 0 and name in ("wave", "dualpipev", "v-half", "v-min"):
         other = random.Random("both ways " + " ".join(str(option) for option in layout + shape)).choice([name, "chimera", "dualpipe"])
         layout[layout.index("--schedule") + 1] = other
-    # And sequences in slices for some of those with a stage per device.
+    # Sequences in slices for some layouts with one stage per device.
     if pp > 1 and sequence % 4 == 0 and name in ("1f1b", "gpipe", "zb1p") and "--cp 1 " in " ".join(str(option) for option in layout) + " ":
         other = random.Random("slices " + " ".join(str(option) for option in layout + shape)).choice([name, "seq1f1b"])
         layout[layout.index("--schedule") + 1] = other

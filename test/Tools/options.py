@@ -50,7 +50,7 @@ def options_of(program, text):
 
 
 def numeric(options):
-    """Those that are numbers, and what is not known."""
+    """Numeric options, and unknown ones."""
     unknown = [f"{name}=<{value}>" for name, value in options if value not in NUMBERS | TEXTS and "|" not in value]
     return [name for name, value in options if value in NUMBERS], unknown
 

@@ -107,7 +107,7 @@ func.func @attention(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: ten
   %out3, %lse3 = ppc.attention %q, %k, %narrow scale 5.000000e-01 causal window 4 slopes %slopes as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32> -> tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
   // CHECK: ppc.attention_backward {{.*}} scale 5.000000e-01 causal window 4 slopes %{{.*}} as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32>, tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
   %dq3, %dk3, %dv3 = ppc.attention_backward %q, %k, %narrow, %out3, %lse3, %out3 scale 5.000000e-01 causal window 4 slopes %slopes as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32>, tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
-  // How ranks share it, and a block of the queries.
+  // The sharding of a sequence over ranks, and a block of the queries.
   // CHECK: ppc.attention {{.*}} scale 5.000000e-01 causal strategy <gather> : tensor<2x8x2x3x4xf32>
   %out4, %lse4 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <gather> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   // CHECK: ppc.attention_backward {{.*}} scale 5.000000e-01 queries <[cp], 16> : tensor<2x8x2x3x4xf32>

@@ -33,7 +33,7 @@ def distributions(build, config):
 
 
 def problem(found, wanted):
-    """Why values of the distribution are none of the reference; empty: they may be."""
+    """Reason why values do not follow the reference's distribution; empty: they may."""
     kind, deviation, row = found
     mean = float(kind == "ones")
     errors = (deviation / math.sqrt(wanted["count"]), deviation / math.sqrt(2 * wanted["count"]))

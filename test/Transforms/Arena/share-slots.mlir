@@ -79,7 +79,7 @@ func.func private @code()
 
 // -----
 
-// Nothing is saved: as it was.
+// No slot is saved: unchanged.
 // CHECK-LABEL: @alike
 // CHECK: ppcrt.buffer @a saved : memref<4xf32> slots 1
 // CHECK: ppcrt.buffer @b saved : memref<4xf32> slots 1
