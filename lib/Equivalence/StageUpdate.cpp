@@ -6,7 +6,7 @@ namespace mlir::ppc {
 
 using namespace ppcrt;
 
-/// All-reduces over the stages that `op`, on `stage`, works with.
+/// The stages over which `op` reduces.
 static SmallVector<int64_t> membersOf(AllReduceOp op, size_t stageCount) {
   if (op.getStages())
     return SmallVector<int64_t>(*op.getStages());

@@ -35,7 +35,7 @@ struct OpKey {
   }
 };
 
-/// Results of an op with some key. Another op with that key, whose results differ by `factors`, has `terms`.
+/// Results of one op with some key: `factors` times the results that the key stands for, with terms `terms`.
 struct OpResults {
   SmallVector<TermId> terms;
   SmallVector<double> factors;

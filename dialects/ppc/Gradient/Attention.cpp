@@ -18,8 +18,8 @@ static Value withLast(OpBuilder &b, Location loc, Value x, Value last) {
 
 /// dslope = sum over i, j of ds_ij (j - p_i) = sum over i, j of ds_ij j, since the ds of a query sum to 0. An extra
 /// element of the head dim that is 0 in each query and j in key j does not change the scores, and its gradient in the
-/// queries is scale times the sum over j. Positions are integers that 16-bit floats cannot hold, so it is computed in
-/// f32.
+/// queries is scale times the sum over j. Positions are integers that 16-bit floats cannot hold, so operands of 16 bits
+/// are widened to f32.
 static FailureOr<Value> slopesGradient(AttentionOp op, OpBuilder &b, Value dout) {
   Location loc = op.getLoc();
   double scale = op.getScale().convertToDouble();

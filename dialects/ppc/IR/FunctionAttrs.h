@@ -20,7 +20,7 @@ inline void setArgAttrs(func::FuncOp function, StringRef name, function_ref<Attr
   function.setAllArgAttrs(all);
 }
 
-/// Overload of setArgAttrs for results.
+/// Sets `name` of each result to `valueOf` its number; null leaves the result as it is.
 inline void setResultAttrs(func::FuncOp function, StringRef name, function_ref<Attribute(unsigned)> valueOf) {
   SmallVector<DictionaryAttr> all;
   for (unsigned number = 0; number < function.getNumResults(); ++number) {

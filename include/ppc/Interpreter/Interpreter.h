@@ -32,7 +32,7 @@ FailureOr<SmallVector<RankValues>> interpretRanks(GridAttr grid, ArrayRef<func::
 FailureOr<RankValues> interpretAlone(GridAttr grid, int64_t rank, func::FuncOp function,
                                      ArrayRef<ReferenceTensor> arguments, Arithmetic arithmetic = Arithmetic::Exact);
 
-/// Overload for one function on every rank.
+/// Returns the results of each rank of `grid` when every rank runs `function`; see interpretRanks.
 FailureOr<SmallVector<RankValues>> interpretSpmd(GridAttr grid, func::FuncOp function, ArrayRef<RankValues> arguments);
 
 } // namespace mlir::ppc

@@ -22,7 +22,7 @@ Value rankOf(ConversionPatternRewriter &rewriter, Operation *op);
 /// Calls the runtime function `name` of the C ABI, which it declares in the module when needed.
 LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                          ValueRange arguments);
-/// Overload for a query about a rank whose answer never changes.
+/// Calls a runtime function that queries the rank, whose answer never changes.
 LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                         ValueRange arguments);
 

@@ -128,7 +128,7 @@ Value ScratchCheck::origin(Value buffer) const {
   return buffer;
 }
 
-/// Whether `op` may write `buffer`: true if it declares no effects.
+/// Whether `op` may write `buffer`: true unless it only declares reads of it.
 static bool mayWrite(Operation *op, Value buffer) {
   auto memory = dyn_cast<MemoryEffectOpInterface>(op);
   if (!memory)
