@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares `ppc-plan --evaluate` with measured training steps: one command prints the whole accuracy table.
 
-Reads the published measurements in --measured, converts each row to an input row of `ppc-plan --evaluate` (what the
-source's conventions mean is said in tools/dev/accuracy), runs the tool once, and prints per table: errors of step time,
-regret and rank correlation within groups of rows that differ in layout only, right answers to "does it fit", errors of peak
-memory, each beside its bound. Exit status 1 with --check when a figure is outside its bound.
+Reads the published measurements in --measured, converts each row to an input row of `ppc-plan --evaluate` (tools/dev/accuracy
+documents the sources' conventions), runs the tool once, and prints per table: errors of step time, regret and rank correlation
+within groups of rows that differ in layout only, right answers to "does it fit", errors of peak memory, each with its bound. Exit
+status 1 with --check when a figure is outside its bound.
 """
 import argparse
 import os

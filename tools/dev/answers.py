@@ -33,7 +33,7 @@ def shown(text):
 
 
 def answer(commands, tool, folder):
-    """What is shown of each command, and the seconds it took."""
+    """Output shown for each command, and the seconds it took."""
     texts, seconds = [], []
     # A here-document belongs to the command that it precedes; a backslash continues a line.
     for command in re.findall(r"(?:cat > .*?^YAML\n)|(?:.*?[^\\]\n)", commands, re.S | re.M):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Says where the time of a build, and of a run of the tests, went.
+"""Reports the times of a build, and of a run of the tests.
 
     build-profile.py BUILD [--top N] [--tests RESULTS.json]
 
 From BUILD/.ninja_log: seconds that the jobs took, by kind and folder, and the longest ones. Jobs that ran side by side count each.
-Where objects were compiled with -ftime-trace (cmake --preset dev -DCMAKE_CXX_FLAGS="-O1 -g1 -UNDEBUG -ftime-trace"), from the traces
-beside them: the share of the front end, and the headers and templates that took most of it, over all objects.
-From the results of lit (check.sh leaves BUILD/check.json): the longest tests.
+Where objects were compiled with -ftime-trace (cmake --preset dev -DCMAKE_CXX_FLAGS="-O1 -g1 -UNDEBUG -ftime-trace"), from the
+traces next to them: the share of the front end, and the headers and templates that took most of it, over all objects. From the
+results of lit (check.sh leaves BUILD/check.json): the longest tests.
 """
 import argparse
 import collections

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Holds the files that ppc-plan exports to the programs that read them, and prints what came of five models for every target.
+"""Checks the files that ppc-plan exports with the programs that read them, and prints the results of five models for every target.
 
 Plans each model for each target. Every key and value of a file must be one of the options that the target knows (facts in
-tools/dev/exports/options, each file with the version that they were read from): that needs no package. With --parsers the file also goes
-to the target's own parser: torchtitan's ConfigManager and JobConfig, DeepSpeedConfig, accelerate's launcher, Megatron-LM's parse_args
-and validate_args, nanotron's Config. DIR is a virtual environment, which is made and filled with the packages of
-tools/dev/exports/requirements.txt where it is not there (minutes, 7 GB); what no package has is read from a checkout that an option
-names, and held to its options alone without one.
+tools/dev/exports/options, each file with the version that they were read from): that needs no package. With --parsers the file also
+goes to the target's own parser: torchtitan's ConfigManager and JobConfig, DeepSpeedConfig, accelerate's launcher, Megatron-LM's
+parse_args and validate_args, nanotron's Config. DIR is a virtual environment, which is made and filled with the packages of
+tools/dev/exports/requirements.txt if it does not exist (minutes, 7 GB); targets without a package are read from a checkout that an
+option names, and without one only their options are checked.
 
 A cell of the table is `accepted`; `refused` by ppc-plan, with the reason below; or `failed`, with the error below and exit status 1.
 
 usage: check-exports.py [--plan-tool build/release/bin/ppc-plan] [--parsers DIR] [--megatron-lm DIR] [--nanotron DIR]
        [--megatron-bridge DIR] [--target NAME]... [--model NAME]... [--keep DIR]
        check-exports.py ... --variants     counts for many other plans of some models, failures by name
-       check-exports.py --file TARGET=PATH...     holds files that are there to the options alone
+       check-exports.py --file TARGET=PATH...     checks existing files against the options alone
        check-exports.py --parsers DIR ... --write-options     writes the facts anew
 """
 import argparse
@@ -87,7 +87,7 @@ def read(target, path, model=None):
 
 
 def in_child(work):
-    """What `work` returns, from a process of its own: parsers change the process that they run in."""
+    """Result of `work`, run in a separate process: parsers change the process that they run in."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

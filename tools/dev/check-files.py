@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Finds what opens files in another place than those that are there for it, so that no output destroys an input, no failed write the
-file that was there, and no input makes a tool hang.
+"""Finds code that opens files outside of the sources meant for it, so that no output destroys an input, no failed write destroys an
+old file, and no input makes a tool hang.
 
 Tools write through ppc/Support/OutputFile.h and read through ppc/Support/InputFile.h, compiled programs do both through
-runtime/core/File.h. Each other place is in the table below, with why it needs none of that. Prints one line per place that is not,
-and per entry of the table that is of no use, and exits with 1. `--self-test` checks the checker.
+runtime/core/File.h. Every other use is in the table below, with its reason. Prints one line per use that is not, and per unused
+entry of the table, and exits with 1. `--self-test` checks the checker.
 """
 import os
 import re
@@ -13,27 +13,27 @@ import sys
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 FOLDERS = ("dialects", "include", "lib", "runtime", "tools")
 
-# What opens a file for writing, makes one or gives one a name; what opens one for reading. A POSIX open names a flag.
+# Functions that open a file for writing, create one or rename one; functions that open one for reading. A POSIX open names a flag.
 WRITES = (r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|ofstream|fopen|fdopen|freopen|mkstemps?|mkostemps?|creat|raw_fd_stream|ToolOutputFile|openOutputFile|"
           r"writeToOutput|FileOutputBuffer|TempFile|createTemporaryFile|createUniqueFile|openFileForWrite|openFileForReadWrite|"
           r"openNativeFileForWrite|openNativeFileForReadWrite|copy_file|copy_options|resize_file|truncate64?|addopen|"
           r"raw_fd_ostream(?!\s*[&*])|(?<=fs::)rename|(?<=std::)rename|(?<=::)rename(?=\()|renameat2?")
 READS = r"O_RDONLY|ifstream|getFile|getFileOrSTDIN|getFileSlice|getOpenFile|getSTDIN|openInputFile|openFileForRead|openNativeFileForRead"
 
-# The places, and others with the words that they may use and why.
+# Files that may open files, and exceptions with the functions that they may use and why.
 PLACES = {"lib/Support/OutputFile.cpp": WRITES + "|O_RDONLY", "lib/Support/InputFile.cpp": READS, "runtime/core/File.cpp": WRITES + "|" + READS}
 OTHERS = {
-    "lib/Codegen/RunTool.cpp": ("createTemporaryFile|getFile", "what a linker or an assembler says, in a file of its own"),
-    "lib/Target/Cuda/Assembler.cpp": ("createTemporaryFile|getFile|raw_fd_ostream", "what the assembler takes and gives, in files of their own"),
+    "lib/Codegen/RunTool.cpp": ("createTemporaryFile|getFile", "output of a linker or an assembler, in a separate file"),
+    "lib/Target/Cuda/Assembler.cpp": ("createTemporaryFile|getFile|raw_fd_ostream", "the assembler's input and output, in separate files"),
     "runtime/core/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not replaced"),
-    "runtime/core/Machine.cpp": ("ifstream", "what the system says in /proc"),
-    "tools/ppc-bench/ProcessMemory.cpp": ("ifstream", "what the system says in /proc"),
-    "tools/ppc-bench/Roofline.cpp": ("getFile", "what a program has written with --profile"),
-    "tools/ppc-bench/Step.cpp": ("getFile", "what a program that it has started has written"),
+    "runtime/core/Machine.cpp": ("ifstream", "facts of the system in /proc"),
+    "tools/ppc-bench/ProcessMemory.cpp": ("ifstream", "facts of the system in /proc"),
+    "tools/ppc-bench/Roofline.cpp": ("getFile", "profile of a program (--profile)"),
+    "tools/ppc-bench/Step.cpp": ("getFile", "output of a program that it has started"),
     "tools/ppc-bench/StepParticipant.cpp": ("addopen|O_WRONLY|O_CREAT|O_TRUNC|getFile", "standard error of the programs that it starts, in a folder that Step.cpp has checked"),
-    "tools/ppc-compile/CheckRun.cpp": ("getFile", "what a program that it has started has written in a scratch folder"),
-    "tools/ppc-compile/TensorFile.cpp": ("getFile", "the same"),
-    "tools/ppc-compile/ppc-compile.cpp": ("getFile", "what the linker has written in a scratch folder"),
+    "tools/ppc-compile/CheckRun.cpp": ("getFile", "output of a program that it has started, in a scratch folder"),
+    "tools/ppc-compile/TensorFile.cpp": ("getFile", "output of a program that it has started, in a scratch folder"),
+    "tools/ppc-compile/ppc-compile.cpp": ("getFile", "output of the linker in a scratch folder"),
 }
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds every C++ file to .clang-format (120 columns). Prints the first differing lines of each file, changes nothing.
+# Checks every C++ file with .clang-format (120 columns). Prints the first differing lines of each file, changes nothing.
 #   usage: check-format.sh [--fix | --self-test]
 # --fix formats the files in place. The version is fixed, since others break lines elsewhere; $CLANG_FORMAT names another program.
 set -euo pipefail

@@ -10,7 +10,7 @@ import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 
-# library, or room of the runtime or the tools -> those it may use (itself always). `*` stands for one folder name.
+# library, or part of the runtime or the tools -> those it may use (itself always). `*` stands for one folder name.
 MAY_USE = {
     "Support": [],
     "Limits": [],  # headers of the standard library alone, which everything shares
@@ -18,7 +18,7 @@ MAY_USE = {
     "Sharding": ["Support"],
     "Model": ["Support"],
     "Cluster": ["Support"],
-    "KernelModel": ["Model", "Cluster", "Support"],  # what a disassembler prints, and rates of devices
+    "KernelModel": ["Model", "Cluster", "Support"],  # disassembled code, and rates of devices
     "CostModel": ["Model", "Cluster", "Scheduling", "Sharding", "Support"],
     "TargetCapabilities": ["CostModel", "Model", "Cluster", "Scheduling", "Support"],  # plain data, which planner and compiler ask
     "Simulation": ["CostModel", "Model", "Cluster", "Scheduling", "Sharding", "Support"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists what the runtime keeps outside of its ranks, and exits with 1 where that is not in the table below.
+"""Lists state of the runtime that does not belong to a rank, and exits with 1 if the table below lacks some of it.
 
     check-runtime-state.py [LIBPPCRT]        (build/dev/lib/libppcrt.a)
     check-runtime-state.py --self-test
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-# Name, as written in the source -> why it is no rank's. Patterns match the whole name.
+# Name, as written in the source -> why it does not belong to a rank. Patterns match the whole name.
 OF_THE_PROCESS = {
     r"fatal(Buffer|BufferSize|Handler|Context|Thread)": "what ends is the process, whichever of its ranks has the reason",
     r"mappings|mappingsLock|watch::installed": "a signal handler is the process's, and may look at plain memory only",

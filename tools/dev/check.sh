@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test. Can be run again: only what changed is built.
+# Installs what is missing, builds, and runs every test. Can be run again: only changed files are built.
 #   usage: check.sh [--preset dev|release|asan] [--jobs N] [--no-setup]
 # The last line of the output is `N passed, N failed`; the exit status is 0 when nothing failed.
 set -euo pipefail
@@ -19,7 +19,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-# Whatever stops the script before a test ran counts as one failure.
+# A stop of the script before a test ran counts as one failure.
 results=build/$preset/check.json
 trap 'status=$?; [ $status -eq 0 ] || [ -n "${counted:-}" ] || { echo "check: stopped before the tests"; echo "0 passed, 1 failed"; }' EXIT
 

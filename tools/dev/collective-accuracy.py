@@ -31,7 +31,7 @@ OPS = {"all_reduce": "all-reduce", "all_gather": "all-gather", "reduce_scatter":
 
 
 class Row:
-    """One measured collective: the line that prices it and what was measured, in seconds."""
+    """One measured collective: its input line for the cost model and its measured time, in seconds."""
 
     def __init__(self, machine, op, line, size, seconds):
         self.machine, self.op, self.line, self.bytes, self.seconds = machine, op, line, size, seconds

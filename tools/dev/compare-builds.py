@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Whether a change kept what programs compute and how fast they are: two builds beside each other.
+"""Compares the results and the speed of programs of two builds, to show that a change kept both.
 
-Each layout of the equality matrix (test/Integration/equivalence.py) that both builds know is compiled by both and trained on the same
-text; losses, gradient norms and parameters must be the same bits. A layout that differs is listed with its largest relative difference.
-With --time the layouts that are named are also compiled and trained in turn, so many times over: the least processor time of compiling,
-and the median of the medians of steps, with their ratio.
+Each layout of the equality matrix (test/Integration/equivalence.py) that both builds know is compiled by both and trained on the
+same text; losses, gradient norms and parameters must be the same bits. A layout that differs is listed with its largest relative
+difference. With --time the layouts that are named are also compiled and trained in turn, the given number of times: the minimum CPU
+time of compiling, and the median of the medians of steps, with their ratio.
 
     compare-builds.py BEFORE AFTER [layouts...]
     compare-builds.py BEFORE AFTER --time 9 dp2-tp2-pp2
 
-BEFORE and AFTER are build folders (build/dev of two checkouts). The exit status is 1 where anything differs.
+BEFORE and AFTER are build folders (build/dev of two checkouts). The exit status is 1 if anything differs.
 """
 import argparse
 import os
@@ -26,7 +26,7 @@ import tensors  # noqa: E402
 
 
 def compile_with(build, scratch, name, model, options):
-    """The program, and the processor time that compiling it took, in seconds."""
+    """The program, and the CPU time of its compilation, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     path = os.path.join(equivalence.HERE, "Inputs", model + ".json")
     program = programs.compile_model(build, path, equivalence.SHAPE + options.split(), os.path.join(scratch, name), optimize=None)

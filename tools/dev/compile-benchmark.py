@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What compiling a model to an object file takes, and how that grows with depth and with ranks.
+"""Measures the compilation of a model to an object file, and its growth with depth and with ranks.
 
-Compiles a model, the same with other numbers of layers, and the same on ten times the ranks, in turn, some times over, each in a
-process of its own, the proof of equivalence included. Prints a table of processor time (user and system, all threads; the least
-of the repetitions), wall time, peak memory and sizes, with ratios to the first row, and the processor time of each phase.
+Compiles a model, also with other numbers of layers and on ten times the ranks, in turn, several times, each in a process of its
+own, the proof of equivalence included. Prints a table of CPU time (user and system, all threads; the minimum of the repetitions),
+wall time, peak memory and sizes, with ratios to the first row, and the CPU time of each phase.
 
     compile-benchmark.py --build BUILD [--model FILE] [--layers N,N,...] [--layout "--tp 8 --pp 8 --dp 8"]
 
-With --program it measures instead what large programs take in memory and to be verified: Llama-3.1-405B on 16 pipeline devices with 512
+With --program it measures instead the memory and the verification of large programs: Llama-3.1-405B on 16 pipeline ranks with 512
 micro-batches, with one and with 8 virtual stages on each. More than 10 s or 300 MB fails.
 
     compile-benchmark.py --build BUILD --program
@@ -32,7 +32,7 @@ class Case:
 
 
 def run_measured(command, log):
-    """What a command used (resource.struct_rusage), and what it printed to both streams, which also goes to the file `log`."""
+    """Resource usage of a command (resource.struct_rusage), and its output on both streams, which also goes to the file `log`."""
     process = os.fork()
     if process == 0:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

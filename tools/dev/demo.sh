@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # From a bare Debian 12 machine to a trained model: installs what is missing, builds, compiles a small LLaMA from a
 # Hugging Face config.json for 4 ranks (data parallel 2 x tensor parallel 2), trains it on English text, trains the same
-# model on one rank, and prints both side by side. What the first step needs is built first, the other programs while it
-# trains. Can be run again: only what changed is built.
+# model on one rank, and prints both side by side. Programs of the first step are built first, the others while it trains.
+# Can be run again: only changed files are built.
 #   usage: demo.sh [--data FILE] [--steps N] [--jobs N] [--no-setup]
 # Without --data the text is the Jargon File of the Debian package jargon-text.
 set -euo pipefail

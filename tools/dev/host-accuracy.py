@@ -3,11 +3,11 @@
 
     host-accuracy.py --build BUILD [--cluster machine.yaml] [--ranks N] [--steps N] [--config config.json]
 
-Compiles one small LLaMA for every split of the ranks into dp x tp x pp and some micro-batch sizes, trains each, and prints
-the predicted and the measured seconds per step: of the fastest step, and "cores", the processor time of all ranks divided by the
-cores, which a step cannot undercut and which does not depend on what else runs on the machine. Then the bytes of the largest arena
-and of the planner's estimate. At the end: how far predictions are off, and how the layout that the planner ranks first does
-against the best one.
+Compiles one small LLaMA for every split of the ranks into dp x tp x pp and some micro-batch sizes, trains each, and prints the
+predicted and the measured seconds per step: of the fastest step, and "cores", the CPU time of all ranks divided by the cores, which
+a step cannot undercut and which does not depend on what else runs on the machine. Then the bytes of the largest arena and of the
+planner's estimate. At the end: how far predictions are off, and how the layout that the planner ranks first does against the best
+one.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ CONFIG = {
 
 
 def layouts(ranks, batch, micro_batches):
-    """Every dp x tp x pp of so many ranks, with the micro-batch sizes that divide."""
+    """Every dp x tp x pp of `ranks` ranks, with the micro-batch sizes that divide."""
     for tp in range(1, ranks + 1):
         for pp in range(1, ranks // tp + 1):
             if ranks % (tp * pp) == 0:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What torch.compile would move to and from memory for layers of the table of docs/performance/gpu-kernels.md, beside what our kernels do.
+"""Memory traffic of torch.compile for layers of the table of docs/performance/gpu-kernels.md, next to that of our kernels.
 
     python3 tools/dev/inductor-traffic.py [--environment FOLDER] [--build build/dev] [--check docs/performance/gpu-kernels.md]
 
-TorchInductor makes its kernels for tensors that are not there (fake ones of an H100), without a GPU or a driver; nothing is run. The layers
-are written as those of our programs are: the residual in f32, products of bf16 with the same types of results, products, attention
-and all-reduces as calls that nothing is fused with. Joint graphs are cut into forward and backward by PyTorch's partitioner, which may compute again.
-Counted is what the kernels that Inductor writes read and write, each buffer once a kernel, as Inductor counts it (a sum into one number is
-two kernels to it, too). With --build the table has our kernels of the same layers beside. PyTorch is installed into the environment if it is not
-there (3.8 GB)."""
+TorchInductor makes its kernels for fake tensors of an H100, without a GPU or a driver; nothing is run. The layers are written as
+those of our programs are: the residual in f32, bf16 matmuls with the same types of results, and matmuls, attention and all-reduces
+as calls that nothing is fused with. PyTorch's partitioner splits joint graphs into forward and backward, and may recompute. Counts
+the bytes that Inductor's kernels read and write, each buffer once a kernel, as Inductor counts it (a sum into one number is two
+kernels to it, too). With --build the table has columns of our kernels for the same layers. PyTorch is installed into the
+environment if it is missing (3.8 GB)."""
 import argparse
 import copy
 import importlib.util
@@ -53,7 +53,7 @@ def pretend_a_gpu():
 
 
 def calls():
-    """Products, attention and all-reduces: ops that are called as they are."""
+    """Matmuls, attention and all-reduces: ops that are called as they are."""
     import torch
     library = torch.library.Library("layer", "DEF")
     library.define("product(Tensor a, Tensor b, bool wide, bool turned) -> Tensor")
@@ -68,7 +68,7 @@ def calls():
     def product(a, b, wide_result, turned):  # [m, k] x [k, n]; turned: [m, k] x [n, k]
         return a.new_empty((a.shape[0], b.shape[0] if turned else b.shape[1]), dtype=wide if wide_result else narrow)
 
-    def grouped(a, b, ends, wide_result, turned):  # rows of a up to ends[e], behind those of expert e - 1: times b[e]
+    def grouped(a, b, ends, wide_result, turned):  # rows of a up to ends[e], after those of expert e - 1: times b[e]
         return a.new_empty((a.shape[0], b.shape[1] if turned else b.shape[2]), dtype=wide if wide_result else narrow)
 
     for name, function in {"product": product, "grouped": grouped,
@@ -93,7 +93,7 @@ def calls():
             return ops.product(dy, w, context.wide_gradient, False), ops.product(dy.t(), x, False, False), None, None
 
     class Grouped(torch.autograd.Function):
-        """The product of each expert's rows, which lie one behind the other."""
+        """The matmul of each expert's rows, which are stored one after the other."""
         @staticmethod
         def forward(context, x, w, ends, wide_result, wide_gradient):
             context.save_for_backward(x, w, ends)
@@ -107,7 +107,7 @@ def calls():
             return ops.grouped(dy, w, ends, context.wide_gradient, False), ops.grouped_weights(dy, x, ends), None, None, None
 
     class AllReduce(torch.autograd.Function):
-        """Of a product that is cut by rows: its gradient is on every rank."""
+        """Sum over ranks after a row-parallel matmul: its gradient is on every rank."""
         @staticmethod
         def forward(context, x):
             return ops.all_reduce(x)
@@ -117,7 +117,7 @@ def calls():
             return dy
 
     class ToAll(torch.autograd.Function):
-        """What is on every rank goes into products that are cut by columns: its gradient is summed."""
+        """Identity before column-parallel matmuls: the input is on every rank, its gradient is summed."""
         @staticmethod
         def forward(context, x):
             return x.view_as(x)
@@ -155,7 +155,7 @@ def attention_part(ops, heads, tokens):
         return (x * cosine + x.flip(2) * sine).to(torch.bfloat16)
 
     def part(x, w1, wq, wk, wv, wo, cosine, sine, *of_heads):
-        # The gradients of the products' operand are added on a rank before they are over ranks.
+        # The gradients of the matmuls' operand are added on a rank before they are summed over ranks.
         n = to_all(norm(x, w1)).to(torch.bfloat16)
         q, k, v = (product(n, w, bool(of_heads) and w is not wv, True) for w in (wq, wk, wv))
         q, k = (part.view(tokens, -1, 128) for part in (q, k))
@@ -196,8 +196,8 @@ def llama(ops, norms, width, inner, heads, tokens=4096):
 
 
 def mixtral(ops, width=4096, inner=1792, heads=4, experts=8, chosen=2, tokens=4096):
-    """Experts as Hugging Face's grouped products have them: choices sorted by expert, a product for each expert's rows, weights on the
-    way back to the order of tokens, and the sum over a token's choices."""
+    """Experts as in Hugging Face's grouped matmuls: choices sorted by expert, a matmul for each expert's rows, weights on the way back
+    to the order of tokens, and the sum over a token's choices."""
     import torch
     _, _, grouped, all_reduce, to_all, _ = ops
     f32, bf16 = torch.float32, torch.bfloat16
@@ -256,7 +256,7 @@ def count(layer, shapes, constants):
     from torch._inductor.virtualized import V
     from torch._subclasses.fake_tensor import FakeTensorMode
     counted = []
-    # Patterns of attention and of products, which are calls here, would be traced on a GPU.
+    # Patterns of attention and of matmuls, which are calls here, would be traced on a GPU.
     fuse_attention._sfdp_init = pad_mm._pad_mm_init = misc_patterns._misc_patterns_init = lambda *a, **k: None
 
     def compiler(module, inputs):

@@ -30,7 +30,7 @@ BOUNDS = {"matmuls H100-SXM-80GB bf16": 0.08, "matmuls B200 bf16": 0.08, "matmul
 
 
 class Row:
-    """One measured kernel: the lines that price it (their times are added) and what was measured, in seconds."""
+    """One measured kernel: its input lines for the cost model (their times are added) and its measured time, in seconds."""
 
     def __init__(self, table, lines, seconds, burst=True):
         self.table, self.lines, self.seconds, self.burst, self.predicted = table, lines, seconds, burst, 0.0
@@ -88,7 +88,7 @@ def layer_products(measured):
 
 
 def weight_gradients(measured):
-    """Stages of (layers + 2) / p layers of the zero-bubble models at sequence length 1024: products of all four weights."""
+    """Stages of (layers + 2) / p layers of the zero-bubble models at sequence length 1024: matmuls of all four weights."""
     models = {"GPT 1.5B": (22, 2304), "GPT 6.2B": (30, 4096), "GPT 14.6B": (46, 5120), "GPT 28.3B": (62, 6144)}
     for row in read(measured, "zero_bubble_profiled_times.csv"):
         layers, hidden = models[row["model"]]

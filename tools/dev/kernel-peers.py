@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Machine code of others' kernels beside ours, made without a GPU: the tables of docs/performance/kernel-peers.txt, or that they are there.
+"""Compares machine code of others' kernels with ours, without a GPU: prints the tables of docs/performance/kernel-peers.txt, or checks
+them.
 
     python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --tools
     python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --build build/dev [--check docs/performance/kernel-peers.txt]
     ppc-bench kernels --nvdisasm build/dev/kernel-peers/bin/nvdisasm --arch sm_80 build/dev/kernel-peers/sm_80/liger-*.cubin
 
---tools installs NVIDIA's disassembler from PyPI (5 MB) as bin/nvdisasm of the environment, and no more. Otherwise Triton and Liger's kernels are installed
-too (300 MB), and PyTorch's CUDA build (540 MB), which is opened and not imported: FlashAttention-2, AdamW and layer norms are taken out of its library.
-All of them and ours go through `ppc-bench kernels`; nothing is run on a GPU. Ours are executed by the stand-in on the way, against the interpreter."""
+--tools installs NVIDIA's disassembler from PyPI (5 MB) as bin/nvdisasm of the environment, and no more. Otherwise Triton and
+Liger's kernels are installed too (300 MB), and PyTorch's CUDA build (540 MB), which is opened and not imported: FlashAttention-2,
+AdamW and layer norms are taken out of its library. All of them and ours go through `ppc-bench kernels`; nothing is run on a GPU.
+Ours are also executed by the PTX emulator and compared with the interpreter."""
 import argparse
 import os
 import pathlib
@@ -18,7 +20,7 @@ import sys
 TOOLS = ["nvidia-cuda-nvdisasm==13.5.37", "nvidia-cuda-cuobjdump==13.5.37"]
 PEERS = ["triton==3.9.0", "liger-kernel==0.8.5", "packaging==26.4", "torch==2.15.0", "zstandard==0.25.0"]
 CHIPS = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
-# Of PyTorch: heads of 128 and of 64 in bf16, causal, sizes that fill tiles, without dropout, windows, ALiBi, softcap, in the tiles that it runs on
+# Kernels of PyTorch: heads of 128 and of 64 in bf16, causal, sizes that fill tiles, without dropout, windows, ALiBi, softcap, in the tiles that it runs on
 # sm_80; AdamW in f32, four tensors; norms of bf16.
 FORWARD = r"flash_fwd_kernelI23Flash_fwd_kernel_traitsI{}E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0ELb0E"
 BACKWARD = r"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernelI23Flash_bwd_kernel_traitsI{}E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0E"
@@ -49,7 +51,7 @@ def install(environment, packages):
 
 
 def only(text, pattern):
-    """What the disassembler prints of the one kernel with this name."""
+    """Disassembly of the one kernel with this name."""
     parts = re.split(r"(?m)^(?=\t\.section\t\.text\.)", text)
     found = [part for part in parts[1:] if re.search(pattern, part.split(",", 1)[0])]
     return found[0] if len(found) == 1 else None
@@ -85,7 +87,7 @@ def liger_kernels(folder, architecture):
 
 
 class Row:
-    """A line of `ppc-bench kernels`: numbers by column, empty where nothing is known. The name is longer than its column's."""
+    """A line of `ppc-bench kernels`: numbers by column, empty if unknown. The name is longer than its column's."""
 
     def __init__(self, header, line):
         name, *_ = line.split()
@@ -118,7 +120,7 @@ def measured(options, chip, path):
 
 
 def most_moving(rows):
-    """Of an operation's kernels, the one that moves most by a thread (the others are sums of what it leaves)."""
+    """The kernel of an operation that moves most bytes per thread (the others are sums of its results)."""
     return max(rows, key=lambda row: int(row["bytes loaded"]) + int(row["stored"]))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the kernels of a layer move to and from memory, beside the least: the table of docs/performance/gpu-kernels.md, or that it is there.
+"""Memory traffic of the kernels of a layer, with the lower bound: prints the table of docs/performance/gpu-kernels.md, or checks it.
 
     python3 tools/dev/kernel-traffic.py --build build/dev [--check docs/performance/gpu-kernels.md]
 

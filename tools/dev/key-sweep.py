@@ -67,7 +67,7 @@ class Lines:
 
 
 class Remembered:
-    """Answers of a reference, kept beside the environment, so that a second sweep after a change to PPC is quick."""
+    """Answers of a reference, stored next to the environment, so that a second sweep after a change to PPC is quick."""
 
     def __init__(self, folder, version, compute):
         self.path, self.compute, self.answers, self.gradients, self.asked = \
@@ -125,7 +125,7 @@ class Sweep:
         return answer
 
     def default_problem(self, config, case):
-        """What the class says for a key that is left out must import as what the missing key does."""
+        """Problem if the class's default of a missing key imports differently than the missing key."""
         from key_sweep import compare
         key = next(iter(case), None)
         default = self.reference.default_of(config, key) if key else None
@@ -142,7 +142,7 @@ class Sweep:
         from key_sweep import cases, compare
         config = cases.applied(name, case)
         ours = self.import_config(config)
-        # What PPC refuses by name needs no reference.
+        # A case that PPC refuses by name needs no reference.
         reference = {} if case and "refused" in ours and compare.named_key(ours["refused"], case) else self.answers.complete(config)
         result, text = compare.outcome(case, ours, reference, self.values.get(ours.get("module")))
         default = None

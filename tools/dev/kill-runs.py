@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Kills ranks of a training run at random moments and goes on from its checkpoints, again and again: the losses must be
-those of a run that nobody has killed.
+"""Kills ranks of a training run at random times and resumes from its checkpoints, again and again: the losses must equal those of an
+undisturbed run.
 
     kill-runs.py --kills 200 [--seed N] [--steps N] [--every N] -- ./train --data text.txt [options]
     kill-runs.py --kills 50 --damage 0.2 --full-disk 0.2 -- mpirun -n 4 ./train --data text.txt
 
-Each round starts the program with --resume, waits a random time, and kills one of its ranks, or sometimes all of it, with
-SIGKILL. A checkpoint is written every --every steps, so that many of the kills hit one that is being written; when the run
-ends by itself before it is killed, the next round begins anew. --damage is the share of rounds before which the newest
-checkpoint is cut short, changed in one byte, or loses a file; --full-disk the share of rounds in which checkpoints find no
-room: files may not grow beyond a random size, or, with --disk FOLDER (a small file system, made for this), the disk is
-filled up to a random rest. Checked after every kill: the run ends, says which rank was killed, leaves no
-process, has not begun from a damaged checkpoint, and each loss so far is the number of the unbroken run, bit for bit.
+Each round starts the program with --resume, waits a random time, and kills one of its ranks, or sometimes all of it, with SIGKILL.
+A checkpoint is written every --every steps, so that many of the kills hit one that is being written; when the run ends before it is
+killed, the next round begins anew. --damage is the share of rounds before which the newest checkpoint is truncated, changed in one
+byte, or loses a file; --full-disk the share of rounds in which checkpoints find the disk full: files may not grow beyond a random
+size, or, with --disk FOLDER (a small file system, made for this), the disk is filled up to a random rest. Checked after every kill:
+the run ends, says which rank was killed, leaves no process, has not started from a damaged checkpoint, and each loss so far is the
+number of the unbroken run, bit for bit.
 """
 import argparse
 import os
@@ -108,7 +108,7 @@ class Runs:
         self.count = {"training": 0, "checkpoint": 0, "finished": 0, "damaged": 0, "full": 0}
 
     def unbroken(self):
-        """Losses of a run that nobody kills and that writes no checkpoints; returns the seconds of one that writes them."""
+        """Losses of an undisturbed run without checkpoints; returns the seconds of one that writes them."""
         path = os.path.join(self.scratch, "unbroken")
         subprocess.run([*self.command, "--steps", str(self.arguments.steps), "--quiet", "--save-losses", path], check=True)
         self.expected = losses(path)
@@ -131,7 +131,7 @@ class Runs:
         return self.output.read()
 
     def check(self):
-        """What must be true of a run however it ended."""
+        """Conditions on a run, however it ended."""
         found = losses(self.found)
         first = next((i for i, pair in enumerate(zip(found, self.expected)) if pair[0] != pair[1]), None)
         if first is not None or len(found) > len(self.expected):
@@ -143,7 +143,8 @@ class Runs:
             self.checkpoints.damaged = {step for step in self.checkpoints.damaged if step > len(found)}
 
     def finished(self, process, full=False):
-        """Checks a run that ended by itself; the next begins anew. One without room for its last checkpoint says so."""
+        """Checks a run that ended without a kill; the next begins anew. A run that found the disk full for its last checkpoint reports
+        that."""
         self.count["finished"] += 1
         self.check()
         if process.returncode != 0 and not (full and "its last checkpoint" in self.printed()):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the skeleton of an op with one operand and one result of the same type: definition, the answer to every
-interface, and the tests. The answers are stubs that compile and say so; docs/internals/AddingAnOp.md explains each.
+"""Writes the skeleton of an op with one operand and one result of the same type: definition, the answer to every interface, and the
+tests. The answers are stubs that compile and are marked as such; docs/internals/AddingAnOp.md explains each.
 
     tools/dev/new-op.py Elementwise/softplus "ln(1 + e^x)"
 

@@ -3,8 +3,8 @@
 
     tools/dev/new-pass.py Sharding/InsertReshards "Insert the reshards that make every use see the sharding it needs"
 
-The subject is a folder of lib/Transforms. Add the new .cpp to the subject's CMakeLists.txt and the pass, with the reason
-for its place, to the phase that runs it. `--dry-run` prints what would be written.
+The subject is a folder of lib/Transforms. Add the new .cpp to the subject's CMakeLists.txt and the pass, with the reason for its
+position, to the phase that runs it. `--dry-run` prints what would be written.
 """
 import argparse
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether a step in bf16 takes longer than one in f32 on this machine: both programs in turn, so many times over.
+"""Compares the times of a step in bf16 and in f32 on this machine: both programs in turn, several times.
 
     precision-pairs.py --build build/dev [--pairs 5] [--steps 2] [--cores 1] [--config config.json] [-- options of ppc-compile]
 
-The model is that of `ppc-bench step` unless --config names another. A turn is two runs of a program, of one step and of 1 + --steps; the
-difference is the processor time of --steps steps, of all ranks together, which other programs on the machine disturb least. Printed are
-pairs, the median of their ratios, and the ratio of the least times.
+The model of `ppc-bench step` is used unless --config names another. A turn is two runs of a program, of one step and of 1 +
+--steps; the difference is the CPU time of --steps steps, of all ranks together, which other programs on the machine disturb least.
+Prints pairs, the median of their ratios, and the ratio of the minimum times.
 """
 import argparse
 import json

@@ -24,7 +24,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 SEQUENCE, BATCH, STEPS, VOCABULARY = 32, 2, 3, 320
 PLAN = ["--seq-len", "1024", "--brief", "--top", "1", "--dp", "{dp}", "--micro-batch", "1", "--vp", "1"]
 
-# What a key is at most in a configuration that is cut down.
+# Maximum of a key in a configuration that is scaled down.
 MOST = {
     "num_hidden_layers": 4, "n_layer": 4, "vocab_size": VOCABULARY, "hidden_size": 64, "n_embd": 64, "n_embed": 64, "head_dim": 16,
     "intermediate_size": 96, "n_inner": 96, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 24, "max_position_embeddings": 64,
@@ -34,7 +34,7 @@ MOST = {
     "index_head_dim": 16, "max_window_layers": 4,
 }
 TOKENS = re.compile(r"_token_id$|_token_index$")
-LATENT_HEAD = 8  # what files of latent attention call head_dim is the rotated part
+LATENT_HEAD = 8  # in files of latent attention, head_dim is the rotated part
 HEADS = 4
 
 
@@ -50,7 +50,7 @@ def cut_heads(config):
 
 
 def cut_down(value, key=""):
-    """The configuration with few layers and small widths. Lists of layers are cut with the layers."""
+    """The configuration with few layers and small widths. Lists of layers are truncated with the layers."""
     if isinstance(value, dict):
         smaller = {name: cut_down(part, name) for name, part in value.items()}
         cut_heads(smaller)
@@ -140,7 +140,7 @@ class Runner:
         return self.trained[key]
 
     def row(self, config):
-        """(read, planned, trained, text): whether it was, nothing where it was not tried."""
+        """Results (read, planned, trained, text); None for a step that was not tried."""
         billions, why = self.read(config)
         if why:
             return False, None, None, why

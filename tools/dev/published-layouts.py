@@ -49,7 +49,7 @@ RUNS = [
 ]
 
 
-# What ran them; 405B ran on software that is not described well enough.
+# Software that ran them; the software of 405B is not described well enough.
 STACKS = {"2407.21783": "megatron-core", "2311.05610": "aleph-scaling", "2211.05100": "megatron-deepspeed", "2205.05198": "megatron-2021",
           "same": "megatron-2021"}
 

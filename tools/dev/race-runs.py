@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Starts two runs at a time for one folder of checkpoints, again and again: one goes on, the other is refused, and no checkpoint
-is lost.
+"""Starts two runs at a time for one folder of checkpoints, again and again: one continues, the other is refused, and no checkpoint is
+lost.
 
     race-runs.py --pairs 50 [--seed N] [--every N] -- ./train --data text.txt [options]
 
 Both runs of a pair start with --resume within a few hundredths of a second. Checked: exactly one of them ends, with status 1 and
-the name of the other; the one that stays has begun from the newest checkpoint there was, and writes newer ones. Then it is ended
-at a random moment: all of it or one of its ranks by SIGKILL, or politely. Checked after that: the newest checkpoint is at least as
-new as before, and nothing of the run is left but the lock that the next pair must recognise as stale.
+the name of the other; the one that stays has started from the newest checkpoint, and writes newer ones. Then it is ended at a
+random time: all of it or one of its ranks by SIGKILL, or politely. Checked after that: the newest checkpoint is at least as new as
+before, and only the lock of the run is left that the next pair must recognise as stale.
 """
 import argparse
 import os
@@ -24,7 +24,7 @@ import processes  # noqa: E402
 
 
 def steps(folder):
-    """Of the complete checkpoints, ascending."""
+    """The complete checkpoints, ascending."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return sorted(int(match[1]) for name in names if (match := re.fullmatch(r"step-(\d+)", name)))
 

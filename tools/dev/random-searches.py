@@ -31,7 +31,7 @@ STACKS = ["ppc", "ppc", "megatron-core", "fsdp", "deepspeed", "torchtitan"]
 MODULES = sorted(glob.glob(os.path.join(ROOT, "test/Inputs/Programs/*.mlir")) +
                  glob.glob(os.path.join(ROOT, "test/Integration/Handmade/[a-k]*.mlir")))
 NOT_FINITE = re.compile(r'"\w+": -?(?:nan|inf|null)', re.IGNORECASE)
-# What a difference between the search and the final estimate is called in a note.
+# Text of a note on a difference between the search and the final estimate.
 DIFFERENCE = "the final estimate differs from the search"
 
 
@@ -91,7 +91,7 @@ def options_of(draw, config):
 
 
 def tuning_options(draw, config):
-    """What is trained otherwise than all weights on next tokens."""
+    """Options of fine-tuning."""
     layers = config.get("num_hidden_layers") or config.get("n_layer")
     options = draw.choice([["--lora", "8"], ["--lora", "16", "--base-bits", draw.choice(["4", "8"])], ["--packed-length", "64"],
                            ["--freeze-layers", str(max(1, layers // 2))] if layers > 1 else ["--lora", "4"], []])
@@ -127,13 +127,13 @@ def replaced(options, **values):
 
 
 def arguments_of(draw, kind, scratch, path):
-    """What is asked: the model, which may lie at `path`, and options."""
+    """A random request: the model, which may be written to `path`, and options."""
     family, config = small_model(draw)
     options = options_of(draw, config)
     if kind == "modules":
         options = replaced(options, seq_len=None, global_batch=None, stack=None, devices=draw.choice(["1", "2", "4", "8"]))
         module = draw.choice(MODULES)
-        pins = ["--pin", "--forbid"]  # of what its ops are cut into nothing else is decided
+        pins = ["--pin", "--forbid"]  # op-level shardings leave nothing else to decide
         return [module] + [word for index, word in enumerate(options) if word not in pins and options[index - 1] not in pins]
     if kind == "tuning":
         options = replaced(options, target=None, stack=draw.choice(["megatron-core", "fsdp", "deepspeed"]))
@@ -154,9 +154,9 @@ def times_of(answer):
 
 
 def verdict_of(done):
-    """What became of a search, and why it failed, or None."""
+    """Result of a search, and why it failed, or None."""
     said = done.stderr.strip()
-    errors = [line for line in said.splitlines() if line.startswith("error:")]  # beside notes
+    errors = [line for line in said.splitlines() if line.startswith("error:")]  # notes may come, too
     if done.returncode == 1 and errors and "internal error" not in said:
         return "no plan", None
     if done.returncode == 2:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Times the search of ppc-plan on named problems, on models of growing depth and on growing clusters.
 
-Each problem is searched whole, cold, in a process of its own; processor time is that of all threads. Prints a table, or
-with --markdown FILE writes it. `--alternatives` also searches the best plan with another value of each decision, as ppc-plan
-does for its table. `--targets` instead searches every model of test/Inputs/Models for programs of each target, with the
-default table, and ends with 1 where a search takes longer than its bound; `--only NAME` those whose name holds it.
+Each problem is searched completely, cold, in its own process; CPU time includes all threads. Prints a table, or with --markdown
+FILE writes it. `--alternatives` also searches the best plan with another value of each decision, as ppc-plan does for its table.
+`--targets` instead searches every model of test/Inputs/Models for programs of each target, with the default table, and ends with 1
+if a search takes longer than its bound; `--only NAME` those whose name holds it.
 """
 import argparse
 import json
@@ -27,7 +27,7 @@ NAMED = [
 ]
 
 
-# What is searched with --target: a node's cluster by the number of devices, with its global batch; bounds in seconds of processor time.
+# Searches of --target: a node's cluster by the number of devices, with its global batch; bounds in seconds of CPU time.
 TARGETS = ["host", "cuda"]
 TARGET_SIZES = [(64, "dgx-h100:8", 128), (1024, "dgx-h100:128", 1024)]
 TARGET_SEQUENCE = 4096  # or as many as the model has positions

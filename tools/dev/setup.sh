@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need, and only those that are missing.
-# Says what it installs; says nothing when all is there. Works as root or with sudo; can be run again.
+# Lists the packages that it installs; prints nothing if none is missing. Works as root or with sudo; can be run again.
 #   usage: setup.sh [--dry-run]
 set -euo pipefail
 
@@ -30,14 +30,14 @@ mlir-22-tools         # mlir-tblgen
 llvm-22-tools         # lit, FileCheck, not, split-file
 zlib1g-dev            # found by LLVM's CMake files
 libzstd-dev           # found by LLVM's CMake files
-libdnnl-dev           # oneDNN: matrix products on the host
+libdnnl-dev           # oneDNN: matmuls on the host
 nlohmann-json3-dev    # JSON in the runtime
 libpcre2-8-0          # regular expressions of tokenizers, loaded by programs that read one
 libgtest-dev          # unit tests
 openmpi-bin           # mpirun, for the tests of the transport mpi
 libopenmpi-dev        # mpi.h, whose constants a test compares with those of the runtime
 python3               # lit and the scripts of tools/dev
-python3-numpy         # what models compute, from outside of the compiler (test/Models)
+python3-numpy         # results of models, computed outside of the compiler (test/Models)
 TABLE
 )
 

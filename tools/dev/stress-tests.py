@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs tests again and again on a machine that does other things, and says which fail: a test may not depend on how fast it gets on.
+"""Runs tests again and again on a busy machine, and lists failures: a test may not depend on its speed.
 
     stress-tests.py --build build/dev [--times 50] [--avx2] [--draw] [TEST...]
 
-Every test runs --times times with the lowest priority, beside two processes that compute and one that writes a file to the disk under it, over
-and over, and has it synced each time. A TEST is a file or folder of test/, or a filter of ppc-runtime-tests ("FailureTest*"); without one, the tests that
-start processes are taken. With --avx2 programs are compiled for processors without AVX-512, and oneDNN and our own products keep to AVX2.
-With --draw, tests that draw cases (PPC_TEST_SEED) draw others each time. Prints each run, the output of each failure, and counts.
+Every test runs --times times with the lowest priority, concurrently with two processes that compute and one that writes a file to
+the same disk, over and over, and has it synced each time. A TEST is a file or folder of test/, or a filter of ppc-runtime-tests
+("FailureTest*"); without one, the tests that start processes are taken. With --avx2 programs are compiled for processors without
+AVX-512, and oneDNN and our own matmuls use AVX2. With --draw, tests with random cases (PPC_TEST_SEED) get other cases each time.
+Prints each run, the output of each failure, and counts.
 """
 import argparse
 import contextlib
@@ -147,7 +148,7 @@ def main():
         if arguments.avx2:
             environment["ONEDNN_MAX_CPU_ISA"] = "AVX2"
         tests = commands(arguments, build, view, folder)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what has run so far is counted
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # runs so far are counted
         with contextlib.suppress(KeyboardInterrupt), contextlib.nullcontext() if arguments.no_load else Load(folder):
             for turn in range(arguments.times):
                 for name, command in tests:

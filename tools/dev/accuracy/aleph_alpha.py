@@ -29,9 +29,9 @@ def convert(measured, shapes):
 
 
 def defect(cells):
-    """FlashAttention-2 on the 13B sheet with two stages: its rows are slower than FlashAttention-1's of the same layout, by
-    4 % at micro-batch 1 and by 63 % at 8: what is lost grows with the square of the micro-batch, as if sequences of a
-    micro-batch attended to each other behind the stage boundary. One stage, and the 65B sheet, show nothing of it."""
+    """FlashAttention-2 on the 13B sheet with two stages: its rows are slower than FlashAttention-1's of the same layout, by 4 % at
+    micro-batch 1 and by 63 % at 8: the loss grows with the square of the micro-batch, as if sequences of a micro-batch attended to
+    each other after the stage boundary. One stage, and the 65B sheet, do not show it."""
     if cells["status"] == "ok" and (cells["model"], cells["seq_len"], cells["pp"]) == ("13B", "2048", "2") and \
             cells["kernel"].startswith("flash_attention2"):
         return "FlashAttention-2 with two stages loses the square of the micro-batch on this sheet, compared with FlashAttention-1"

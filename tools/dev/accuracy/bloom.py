@@ -16,7 +16,7 @@ def old_flops_per_token(layers, hidden):
 
 
 def new_flops_per_token(layers, hidden, seq_len=SEQ_LEN, vocab=VOCAB):
-    """The same after the fix of 02-21 (the formula of arXiv 2104.04473)."""
+    """Figure after the fix of 02-21 (the formula of arXiv 2104.04473)."""
     return 96 * layers * hidden**2 * (1 + seq_len / (6 * hidden) + vocab / (16 * layers * hidden))
 
 
@@ -52,8 +52,8 @@ PEAK = 312e12
 
 
 def exclude_impossible(rows):
-    """Two runs that differ in the global batch only say what the further sequences take. Where that is less than the device's
-    peak allows, one of them is wrong: the one that no other run confirms, if the other was run twice with times within 1 %."""
+    """Two runs that differ in the global batch only give the time of the additional sequences. If that is less than the device's peak
+    allows, one of them is wrong: the one that no other run confirms, if the other was run twice with times within 1 %."""
     layouts = {}
     for row in rows:
         if row.step_time_s and not row.excluded:
@@ -76,7 +76,7 @@ def exclude_impossible(rows):
 
 
 def bloom(shapes, layers, hidden, heads):
-    """Positions as biases of the scores, a norm behind the embedding, dropout 0.1 (no argument says otherwise): tr11-176B-ml.slurm."""
+    """Positions as biases of the scores, a norm after the embedding, dropout 0.1 (no argument says otherwise): tr11-176B-ml.slurm."""
     return shapes.config(f"bloom-{layers}x{hidden}-{heads}", dict(
         architectures=["BloomForCausalLM"], model_type="bloom", n_layer=layers, hidden_size=hidden, n_head=heads, vocab_size=VOCAB,
         hidden_dropout=0.1, attention_dropout=0.1))
@@ -93,8 +93,8 @@ def convert_row(index, cells, shapes):
         step_time = old_flops_per_token(layers, hidden) * global_batch * SEQ_LEN / (tflops * 1e12 * devices)
     section = note(r"section '([^']*)'", notes) or note(r"L\d+; ([^;]*);", notes)
     rebalanced = section == "Rebalancing layers"
-    # 02-27 on for the 106-layer model, 02-28 on for all: `type:transformer|embedding` gives embedding and head a slot
-    # each; the BF16 optimizer of 02-28 accumulates gradients in f32.
+    # 02-27 on for the 106-layer model, 02-28 on for all: `type:transformer|embedding` gives embedding and LM head a slot each; the BF16
+    # optimizer of 02-28 accumulates gradients in f32.
     stack = "megatron-deepspeed-bf16" if rebalanced else "megatron-deepspeed-16-bits"
     if cells["zero_stage_or_fsdp"].endswith("0"):
         stack = "megatron-deepspeed-unsharded"

@@ -65,8 +65,8 @@ def convert(measured, shapes):
 
 
 def hopper_options(model):
-    """The same on H100, without recorded graphs: Qwen3-235B hides its plain all-to-all behind the other micro-batch; Qwen3-30B
-    uses a fused dispatcher; DeepSeek-V3 both (moe_a2a_1f1b, DeepEP)."""
+    """On H100, without recorded graphs: Qwen3-235B hides its plain all-to-all behind the other micro-batch; Qwen3-30B uses a fused
+    dispatcher; DeepSeek-V3 both (moe_a2a_1f1b, DeepEP)."""
     if model.startswith("Qwen3_235B"):
         return "+overlap"
     if model.startswith("Qwen3_30B"):
@@ -78,9 +78,9 @@ def hopper_options(model):
 
 def stack_of(model, gpu, precision, release, vp, notes):
     """scripts/performance/configs of Megatron-Bridge. Dense: Llama-3-8B records the whole iteration as a CUDA graph, the others
-    nothing. Experts: attention and router are recorded on GB200 and GB300, and from 26.06 on (MXFP8) the whole iteration,
-    with gate and quantisation inside the grouped products (cutedsl_fused_grouped_mlp). DeepSeek-V3 hides its all-to-all
-    (moe_a2a_overlap) there, too, and on B200 in the interleaved layout, as Qwen3-235B does on B300. Tokens travel once per rank (HybridEP, 25.11 on)
+    nothing. Experts: attention and router are recorded on GB200 and GB300, and from 26.06 on (MXFP8) the whole iteration, with gate
+    and quantisation inside the grouped matmuls (cutedsl_fused_grouped_mlp). DeepSeek-V3 hides its all-to-all (moe_a2a_overlap)
+    there, too, and on B200 in the interleaved layout, as Qwen3-235B does on B300. Tokens travel once per rank (HybridEP, 25.11 on)
     except where the recipe names none: Qwen3-235B on B200 and B300, Qwen3-30B on B200 before 26.04, GPT-OSS in bf16."""
     if model.startswith("LLAMA"):
         return "nemo-performance+te-loss" + ("+graphs" if model == "LLAMA3_8B" else "")
@@ -115,8 +115,8 @@ def waits(stack, pp, vp):
 
 
 def convert_bridge(index, cells, shapes):
-    """Recipes recompute nothing of dense models, and of DeepSeek-V3 only cheap parts (mla_up_proj, activations): "none".
-    Llama-3-70B under FSDP on GB200 and GB300 keeps activations of 20 to 40 of its 80 layers in host memory."""
+    """Recipes recompute no part of dense models, and of DeepSeek-V3 only cheap parts (mla_up_proj, activations): "none". Llama-3-70B
+    under FSDP on GB200 and GB300 keeps activations of 20 to 40 of its 80 layers in host memory."""
     model, gpu, precision = cells["model"], cells["gpu"], cells["precision"]
     release = note(r"([\d.]+) NeMo", cells["source"])
     shape_name = model.replace(" (tokendrop)", "")
@@ -185,8 +185,8 @@ def folding_shape(name, shapes):
     return None
 
 
-# Table 3, by model and strategy: tp, ep, pp, etp. Table 4 uses the same ("All parallel configurations are the same as those
-# identified in the performance experiments", appendix 6.4). Without folding experts are cut by tp as attention is.
+# Table 3, by model and strategy: tp, ep, pp, etp. Table 4 uses the same ("All parallel configurations are the same as those identified in
+# the performance experiments", appendix 6.4). Without folding, experts are sharded over tp like attention.
 FOLDING_LAYOUTS = {
     ("Mixtral-8x22B", "FSDP+EP"): (2, 8, 1, 2),
     ("Mixtral-8x22B", "TP+EP+DP"): (4, 8, 1, 4),

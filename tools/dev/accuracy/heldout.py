@@ -89,10 +89,10 @@ def sc21_flops(cells):
 
 
 def convert_megatron(index, cells, shapes):
-    """arXiv 2104.04473: Selene, whole layers recomputed, chunks by examples/sc21/run_table_1.sh; models up to 18.4B reduced
-    gradients by PyTorch's DistributedDataParallel, beside backward. MT-NLG (arXiv 2201.11990): Selene, Megatron-DeepSpeed.
-    MegaScale's baseline (arXiv 2402.15627): Megatron-LM of 2023; assumed as in arXiv 2205.05198: selective recomputation
-    with sequence parallelism."""
+    """arXiv 2104.04473: Selene, full recomputation, chunks by examples/sc21/run_table_1.sh; models up to 18.4B reduced gradients by
+    PyTorch's DistributedDataParallel, overlapped with backward. MT-NLG (arXiv 2201.11990): Selene, Megatron-DeepSpeed. MegaScale's
+    baseline (arXiv 2402.15627): Megatron-LM of 2023; assumed as in arXiv 2205.05198: selective recomputation with sequence
+    parallelism."""
     source, notes, devices = cells["source"], cells["notes"], integer(cells["gpus"])
     table = {"SC21": SC21, "MT-NLG": MT_NLG, "MegaScale": MEGASCALE}[source]
     step_time = number(cells["step_time_s"]) or sc21_flops(cells) / (number(cells["tflops_per_gpu"]) * 1e12 * devices)
@@ -165,7 +165,7 @@ TITAN = {"8B": "Llama 3/3.1 8B", "70B": "Llama 3/3.1 70B", "405B": "Llama 3.1 40
 
 
 def convert_torchtitan(index, cells, shapes):
-    """FSDP2 with bf16 parameters and f32 reduction. A pipeline cuts the local batch into as many micro-batches as stages (the
+    """FSDP2 with bf16 parameters and f32 reduction. A pipeline splits the local batch into as many micro-batches as stages (the
     default of that release). H100-96: HBM2e at 2.4 TB/s, 500 W. The A100 runs name no network: 1600 Gb/s assumed."""
     devices, tp, pp, cp = (integer(cells[name]) for name in ("gpus", "tp", "pp", "cp"))
     global_batch, seq_len, fsdp, recompute = integer(cells["global_batch"]), integer(cells["seq_len"]), integer(cells["fsdp"]), \

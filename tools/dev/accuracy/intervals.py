@@ -33,7 +33,7 @@ def read_parameters(path):
 
 
 def read_cells(path):
-    """What `write` wrote."""
+    """Cells of a file that `write` wrote."""
     cells = {}
     with open(path, encoding="utf-8") as file:
         for parts in (line.strip().split(",") for line in file if line.startswith("cell,")):

@@ -6,7 +6,7 @@ from .row import Row, integer, note, number, read_csv
 KORTHIKANTI = "korthikanti"
 ZERO_BUBBLE = "zero-bubble"
 NEMO_LAUNCHER = "nemo-launcher"
-DROPOUT = 0.1  # of activations and of attention weights: Megatron-LM's default, which neither paper changes
+DROPOUT = 0.1  # dropout of activations and of attention weights: Megatron-LM's default, which neither paper changes
 
 
 def convert(measured, shapes):
@@ -21,9 +21,9 @@ def convert(measured, shapes):
 
 
 def convert_korthikanti(index, cells, shapes):
-    """Table 5. Selene: DGX A100 with eight HDR adapters. Full recompute is the baseline without sequence parallelism;
-    "present work" recomputes attention scores only and has it. Megatron-LM of 2022: fused softmax, fused LayerNorm,
-    dropout 0.1, optimizer not sharded, gradient all-reduce behind the backward pass (the 2,240-device row says so)."""
+    """Table 5. Selene: DGX A100 with eight HDR adapters. Full recompute is the baseline without sequence parallelism; "present work"
+    recomputes attention scores only and has it. Megatron-LM of 2022: fused softmax, fused LayerNorm, dropout 0.1, optimizer not
+    sharded, gradient all-reduce after the backward pass (as the 2,240-device row states)."""
     selective = cells["recompute"].startswith("selective")
     devices, vp = integer(cells["num_gpus"]), integer(cells["vp"])
     inputs = shapes.gpt2(*(integer(cells[key]) for key in ("layers", "hidden", "heads", "vocab", "seq_len")), DROPOUT)

@@ -42,9 +42,9 @@ MODELS = {
 
 
 def deepseek_v3(shapes, predicted=1):
-    """The public config.json: latent attention, 3 dense layers, 256 routed experts and one shared, one layer that
-    predicts a second token. That a token's experts lie in few groups is left out: the sources do not say whether the measured runs
-    kept to it."""
+    """The public config.json: latent attention, 3 dense layers, 256 routed experts and one shared, one layer that predicts a second
+    token. The restriction of a token's experts to few groups is left out: the sources do not say whether the measured runs kept to
+    it."""
     return shapes.config("deepseek-v3" if predicted else "deepseek-v3-no-mtp", dict(
         architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3", num_hidden_layers=61, hidden_size=7168,
         num_attention_heads=128, num_key_value_heads=128, intermediate_size=18432, moe_intermediate_size=2048,

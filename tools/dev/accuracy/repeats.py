@@ -1,4 +1,4 @@
-"""What runs of equal layouts differ by: no model can predict better than that."""
+"""Differences between runs of equal layouts: no model can predict better than that."""
 import math
 import random
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ def repeated(rows):
 
 
 def values(rows, attribute):
-    """Of each repeated layout."""
+    """Known values of `attribute` of each repeated layout with at least two."""
     known = [[getattr(row, attribute) for row in runs if getattr(row, attribute)] for runs in repeated(rows)]
     return [runs for runs in known if len(runs) > 1]
 
@@ -29,7 +29,7 @@ def spread(runs):
 
 
 def residuals(runs):
-    """Of each repeated layout: what its runs differ by from their mean, in logarithms, widened as n runs show (n - 1) / n of the
+    """For each repeated layout: logarithms of its runs' times relative to their mean, widened since n runs show (n - 1) / n of the
     variance."""
     pools = []
     for group in runs:
@@ -41,16 +41,16 @@ def residuals(runs):
 
 @dataclass
 class Reachable:
-    """What a model without error would show: distributions over the draws, of the worst group in each."""
+    """Figures of a model without error: distributions over the samples, for the worst group in each."""
 
     spearman: list
     regret: list
 
 
 def reachable(choices, runs):
-    """Bootstrap: each draw takes as many of the repeated layouts as there are, with replacement, and gives every run of the groups
-    one of their residuals. A model without error ranks by the times without it. The measured times stand for the true ones,
-    whose distances they exaggerate: what is found is more than can be reached."""
+    """Bootstrap: each sample takes as many of the repeated layouts as there are, with replacement, and gives every run of the groups
+    one of their residuals. A model without error ranks by the times without it. The measured times stand for the true ones, whose
+    distances they exaggerate: the result is more than can be reached."""
     draw, pools = random.Random(SEED), residuals(runs)
     result = Reachable([], [])
     for _ in range(DRAWS):

@@ -23,12 +23,12 @@ COLUMNS = (
 
 
 class Report:
-    """Collects the figures of tables with what they should be; `misses` lists those outside. Bounds are those of whole tables.
-    With `slack` they are widened by it and hold for some of a table's rows, too; without, those show what the whole keeps."""
+    """Collects the figures of tables with their bounds; `misses` lists those outside. Bounds apply to full tables. With `slack`
+    they are widened by it and hold for some of a table's rows, too; without, such rows show the bound of the full table."""
 
     def __init__(self, slack=None):
         self.slack = slack
-        self.whole = True  # of the table whose figures are added
+        self.whole = True  # whether figures of a full table are added
         self.rows = []  # table, figure, value, bound, verdict
         self.misses = []
 
@@ -108,7 +108,7 @@ class Report:
         self.add_repeats(name, score)
 
     def add_repeats(self, name, score):
-        """What no model could do better than, where layouts were run several times."""
+        """Limits that no model could exceed, if layouts were run several times."""
         times, memory = repeats.values(score.measured, "step_time_s"), repeats.values(score.measured, "peak_memory_GiB")
         if times:
             sigma = repeats.spread(times)
@@ -155,7 +155,7 @@ def worst(score, count):
 
 
 def layout(row):
-    """The degrees of a row for people: only what differs from 1 and what is not the default."""
+    """Human-readable degrees of a row: only those that differ from 1 and from the default."""
     inputs = row.inputs
     degrees = [f"{key}{inputs[key]}" for key in ("tp", "pp", "vp", "dp", "cp", "ep") if inputs.get(key, 1) not in (1, "1")]
     return " ".join(degrees + [f"mbs{inputs.get('micro_batch', '')}", f"zero{inputs.get('zero', 0)}"] +

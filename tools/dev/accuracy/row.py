@@ -11,7 +11,7 @@ COLUMNS = (
     "schedule recompute recomputed_layers offload precision attention norm stack"
 ).split()
 
-# What was measured, and where the row came from: the columns of `*.expected.csv`.
+# Measurements, and the source of a row: the columns of `*.expected.csv`.
 EXPECTED = "id table status step_time_s peak_memory_GiB memory_kind group excluded model_name source".split()
 
 
@@ -25,7 +25,7 @@ class Row:
     status: str = "ok"  # "ok" ran, "oom" ran out of memory
     step_time_s: float = None  # None: not stated
     peak_memory_GiB: float = None
-    # What the source's figure counts: "device" (driver's view, with context), "reserved" or "allocated" (by PyTorch).
+    # Kind of the source's figure: "device" (driver's view, with context), "reserved" or "allocated" (by PyTorch).
     memory_kind: str = ""
     group: str = ""  # rows of one group differ in layout only: their order is compared
     excluded: str = ""  # reason
@@ -45,7 +45,7 @@ class Row:
         self.inputs["id"] = self.id
 
     def value(self, column):
-        """What --by groups by: an input column, a tag, or one of ours."""
+        """Group for --by: an input column, a tag, or one of ours."""
         if column in self.inputs:
             return self.inputs[column]
         if column in self.tags:
@@ -78,7 +78,7 @@ def note(pattern, text):
 
 
 def cluster_file(name):
-    """A machine without a preset: clusters/NAME.yaml beside this file."""
+    """A machine without a preset: clusters/NAME.yaml next to this file."""
     return os.path.join(os.path.dirname(os.path.realpath(__file__)), "clusters", name + ".yaml")
 
 

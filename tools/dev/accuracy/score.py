@@ -1,4 +1,4 @@
-"""What the predictions of a table are worth: errors of time and memory, order within groups, does it fit."""
+"""Scores of the predictions of a table: errors of time and memory, order within groups, does it fit."""
 import math
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ class Choice:
     out_of_memory: bool = False  # the fastest row said to fit ran out of memory
     times: list = field(default_factory=list)  # measured, of each layout: the mean of its runs
     runs: list = field(default_factory=list)  # how many those are
-    regret_of_simplest: float = 0.0  # of the simplest layout among those that cannot be told apart by their predicted times
+    regret_of_simplest: float = 0.0  # regret of the simplest layout among those with indistinguishable predicted times
 
 
 SPEARMAN_ROWS = 10
@@ -73,7 +73,7 @@ class Score:
         return mean([1.0 if error < -by else 0.0 for error, *_ in self.memory])
 
     def memory_surely_underpredicted(self, by):
-        """The same, of the least that is printed as the measured figure."""
+        """Share of rows whose prediction is too low even for the least memory that rounds to the printed figure."""
         return mean([1.0 if prediction.peak_memory_GiB < (1 - by) * (row.peak_memory_GiB - row.memory_rounding_GiB) else 0.0
                      for _, row, prediction in self.memory])
 
@@ -111,7 +111,7 @@ def ranks(values):
 
 
 def spearman(left, right):
-    """Rank correlation; None where one side is constant."""
+    """Rank correlation; None if one side is constant."""
     left, right = ranks(left), ranks(right)
     center = (len(left) + 1) / 2
     covariance = sum((a - center) * (b - center) for a, b in zip(left, right))
@@ -139,7 +139,7 @@ def complexity(row, prediction):
 
 
 def choose(group, rows, predictions):
-    """`rows` of one group. Regret is over the rows with a measured time; None where fewer than two have one."""
+    """`rows` of one group. Regret is over the rows with a measured time; None if fewer than two have one."""
     timed = [row for row in rows if row.status == "ok" and row.step_time_s and predictions[row.id].step_time_s]
     layouts = list(distinct_layouts(timed).values())
     if len(layouts) < 2:

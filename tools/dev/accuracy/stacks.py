@@ -1,5 +1,5 @@
-"""What the measured software did where it differs from the stacks in lib/CostModel/Stacks: the same file with other
-switches. docs/performance/sources.md has the sources of each."""
+"""Behaviour of the measured software that differs from the stacks in lib/CostModel/Stacks: the same file with other switches.
+docs/performance/sources.md has the sources of each."""
 import os
 import re
 
@@ -23,17 +23,17 @@ DEEPSPEED_16_BITS = dict(bucket_elements=5e8, gradient_bytes=2, gradient_reduce_
 VARIANTS = {
     # Up to 02-27: stages count layers only.
     "megatron-deepspeed-16-bits": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="full-layers")),
-    # Without ZeRO each gradient is cast to f32 and then put behind the others: both copies live at once.
+    # Without ZeRO each gradient is cast to f32 and then appended to the others: both copies live at once.
     "megatron-deepspeed-unsharded": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="full-layers", update_bytes=8)),
     # 02-27: the same with `type:transformer|embed`.
     "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="embedding-as-layer")),
-    # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
+    # 02-28: the BF16 optimizer accumulates in f32 in addition to the bf16 gradients, "4bytes x params and it's not sharded" more.
     "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
     # vTrain's model: a vocabulary that nothing pads.
     "vtrain": ("megatron-2021", dict(vocabulary_multiple=1)),
     # bf16 without ZeRO: gradients accumulate and are reduced in f32.
     "megatron-deepspeed-unsharded-bf16": ("megatron-deepspeed", dict(stage_split="full-layers", bucket_elements=5e8)),
-    # PyTorch's DistributedDataParallel instead of Megatron-LM's: buckets of fp16 gradients are reduced beside backward.
+    # PyTorch's DistributedDataParallel instead of Megatron-LM's: reductions of buckets of fp16 gradients overlap with backward.
     "megatron-torch-ddp": ("megatron-2021", dict(
         overlap_gradient_reduction="true", gradient_bytes=2, gradient_reduce_bytes=2)),
     # Megatron-LM of 2023 as the zero-bubble fork builds on it: first and last stage hold a layer less; fp16 gradients.
@@ -44,7 +44,7 @@ VARIANTS = {
     "zero-bubble": ("megatron-2021", dict(
         stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false",
         reports_allocated="true", fitted_schedules="true", validates_update_afterwards="true")),
-    # The same with the update behind a reduction of all norms (Table 10).
+    # Zero bubble with the update after a reduction of all norms (Table 10).
     "zero-bubble-synchronous": ("megatron-2021", dict(
         stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false",
         reports_allocated="true", fitted_schedules="true")),
@@ -67,15 +67,15 @@ VARIANTS = {
     "automodel": ("fsdp", dict(AUTOMODEL)),
     "automodel-pipeline": ("fsdp", dict(
         AUTOMODEL, gather_parameters_once_per_step="true", reduce_gradients_every_micro_batch="false")),
-    # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
-    # micro-batch reduces them; without, in bf16, and the model is one compiled graph, whose gradients are there all at once
-    # before they are added. Every tensor-parallel rank holds all logits.
+    # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate unsharded, in f32, until the last micro-batch
+    # reduces them; without, in bf16, and the model is one compiled graph, whose gradients are all live before they are added. Every
+    # tensor-parallel rank holds all logits.
     "kempnerforge": ("fsdp", dict(KEMPNER, gradient_bytes=4, gradient_reduce_bytes=4)),
     "kempnerforge-unsharded": ("fsdp", dict(
         KEMPNER, gradient_bytes=2, gradient_reduce_bytes=2, low_precision_gradient_bytes=2)),
     # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
-    # The same without userbuffers: tensor-parallel communication is not hidden (DeepSeek-V3's recipe, tp_comm_overlap=False).
+    # NeMo without userbuffers: tensor-parallel communication is not hidden (DeepSeek-V3's recipe, tp_comm_overlap=False).
     "nemo-plain": ("megatron-core", dict(
         gradient_bytes=2, gradient_reduce_bytes=2, overlap_tensor_parallel="false")),
     # Megatron's FSDP: gradients are reduced and dropped after each micro-batch.
@@ -93,17 +93,17 @@ VARIANTS = {
 }
 
 
-# What recipes of one variant switch on besides: "nemo-performance+graphs+overlap".
+# Options that recipes of one variant add: "nemo-performance+graphs+overlap".
 OPTIONS = {
     "launching-ahead": dict(launch_blocking="false"),
-    "async-tp": dict(overlap_tensor_parallel="true"),  # products cut in pieces that hide their exchange
+    "async-tp": dict(overlap_tensor_parallel="true"),  # chunked matmuls that hide their communication
     "graphs": dict(execution="graphs"),  # the whole iteration is recorded
     "partial-graphs": dict(execution="graphs", eager_experts="true"),  # attention and router are
     "te-loss": dict(fused_loss="true"),  # cross_entropy_fusion_impl: te
     "blocking": dict(blocking_sends="true"),  # without virtual stages, Megatron waits for its sends and receives
-    "overlap": dict(overlap_experts="true"),  # the all-to-all of one micro-batch behind another
+    "overlap": dict(overlap_experts="true"),  # the all-to-all of one micro-batch is hidden by another
     "hybrid-ep": dict(node_dispatch="true"),  # HybridEP, DeepEP
-    "fused-experts": dict(fused_experts="true"),  # grouped products with gate and quantisation in them
+    "fused-experts": dict(fused_experts="true"),  # grouped matmuls with gate and quantization in them
     "biases": dict(separate_expert_biases="true"),  # TEGroupedMLP where experts have biases
     "clamped": dict(clamped_gate="true"),  # a gate with clamped inputs, outside of the fused experts
     "yarn": dict(fused_rotary="false"),  # scaled rotary embedding, which the fused kernel cannot do

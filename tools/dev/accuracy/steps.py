@@ -1,5 +1,5 @@
-"""Further sources as rows for `ppc-plan --evaluate`: NAME.rows.csv goes in, NAME.truth.csv is what was measured. Cluster and
-stack files that rows name lie beside them."""
+"""Further sources as rows for `ppc-plan --evaluate`: NAME.rows.csv goes in, NAME.truth.csv has the measurements. Cluster and stack
+files that rows name are next to them."""
 import os
 
 from .row import COLUMNS, Row, integer, number, read_csv
@@ -18,18 +18,18 @@ DEVICE_MEMORY = ("used", "GB used")
 
 
 def local_file(folder, text):
-    """A file beside the rows, perhaps with `:devices` behind it; names of presets stay."""
+    """A file next to the rows, perhaps with `:DEVICES` after it; names of presets stay."""
     path, _, devices = text.partition(":")
     return os.path.join(folder, text) if path.endswith(".yaml") else text
 
 
 def correct(table, inputs):
-    """What code says otherwise than the rows (docs/performance/sources.md)."""
+    """Facts from code that differ from the rows (docs/performance/sources.md)."""
     tp = integer(inputs.get("tp")) or 1
     if table == VTRAIN:  # `vocab_size // world_size` rows a rank, unpadded (its src/model/gpt_modeling.py)
         inputs["vocab"] = GPT2_VOCABULARY // tp * tp
         inputs["stack"] = "vtrain"
-    elif table in (INTERNEVO, INTERNEVO_MEMORY):  # the shipped stack, with the code's own cut into stages
+    elif table in (INTERNEVO, INTERNEVO_MEMORY):  # the shipped stack, with the code's own stage partition
         inputs["stack"] = "internevo"
     elif table == MEGATRON_2023:  # FlagScale's RMSNorm is a kernel of Apex
         inputs["norm"] = "fused"

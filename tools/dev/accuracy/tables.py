@@ -9,12 +9,12 @@ from .stacks import StackTable
 
 @dataclass(frozen=True)
 class Target:
-    """Bounds as fractions, of the whole table of so many rows; None: none stated. Of some of the rows they are shown as what
-    the whole keeps, and hold nothing to it: a few rows scatter more, and groups of rows lose the layouts that they compare."""
+    """Bounds as fractions, for the full table of this number of rows; None: none stated. For some of the rows they are shown but not
+    enforced: a few rows scatter more, and groups of rows lose the layouts that they compare."""
 
     rows: int
     mean_error: float = None
-    regret: float = 0.01  # of the worst group
+    regret: float = 0.01  # regret of the worst group
     mean_regret: float = None
     fit: float = None  # least share of right answers to "does it fit"
     spearman: float = 0.95

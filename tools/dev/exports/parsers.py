@@ -28,7 +28,7 @@ def type_name(hint):
 
 
 def _parts(hint):
-    """Of list[X] or X | Y: all that stand in it."""
+    """Types in list[X] or X | Y."""
     return [hint] + [part for each in typing.get_args(hint) for part in _parts(each)]
 
 
@@ -280,7 +280,7 @@ class Accelerate:
             for key in section:
                 if key not in known:
                     raise ValueError(f"accelerate launch has no --{key}")
-        # What `accelerate launch` does with file and arguments, up to the start of processes.
+        # As `accelerate launch` handles file and arguments, up to the start of processes.
         parsed, _, _ = launch._validate_launch_command(launch.launch_command_parser().parse_args(["--config_file", path, "train.py"]))
         if parsed.num_processes != config.num_processes:
             raise ValueError("another number of processes was read")

@@ -1,4 +1,4 @@
-"""What an exported file says: (key, value) pairs, from each format with the standard library alone.
+"""Content of an exported file: (key, value) pairs, from each format with the standard library alone.
 
 Nested keys are joined by dots. Of Python files every import is a pair ("import", "module.name"), and a keyword of a call that is
 assigned to `config.section` is one of that section.

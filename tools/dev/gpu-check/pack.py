@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Packs what a machine with a GPU needs to try programs of PPC: nothing else of ours has to be there.
+"""Packs the files that a machine with a GPU needs to try programs of PPC, without an installation of PPC.
 
     pack.py --build BUILD -o FOLDER [--arch sm_80,sm_90a,sm_100a] [--without-large] [ROW...]
 
-The folder has the programs of test/Integration/cuda.py (all, or the rows that are named) with the losses of the same programs for hosts,
-trained here; one of a LLaMA of 1.1 billion parameters, whose steps are timed, and once more with marks between its operations; ppc-bench;
-the libraries that these are linked with; and run.py.
-Copy it, or make an archive of it, and start `python3 FOLDER/run.py` there.
+The folder has the programs of test/Integration/cuda.py (all, or the rows that are named) with the losses of the same programs of
+the CPU backend, trained here; one of a LLaMA of 1.1 billion parameters, whose steps are timed, and once more with marks between its
+operations; ppc-bench; the libraries that these are linked with; and run.py. Copy it, or make an archive of it, and start `python3
+FOLDER/run.py` there.
 """
 import argparse
 import json
@@ -27,7 +27,7 @@ LARGE = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_s
          "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
          "max_position_embeddings": 2048, "initializer_range": 0.02, "tie_word_embeddings": False, "hidden_act": "silu"}
 LARGE_SHAPE = {"seq-len": 2048, "global-batch": 8, "micro-batch": 2}
-# Of these every Linux has its own.
+# Libraries that every Linux has.
 SYSTEM = r"linux-vdso|ld-linux|libc\.so|libm\.so|libpthread|libdl\.so|librt\.so"
 
 

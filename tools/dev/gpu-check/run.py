@@ -3,10 +3,10 @@
 
     run.py [-o FILE] [--without-large]
 
-Each small program is trained, and its losses are compared with those of the same program for hosts. Then ppc-bench measures copies and
-products, steps of the large model are timed, beside PyTorch where that is installed with CUDA, and the time of each of its operations is
-shown as a share of what copies and products allow. The short table comes last, and goes to FILE as JSON (results.json here). Needs the
-driver, cuBLASLt (of a toolkit, or of PyTorch's packages) and Python, nothing else.
+Each small program is trained, and its losses are compared with those of the same program of the CPU backend. Then ppc-bench
+measures copies and matmuls, steps of the large model are timed, also in PyTorch if that is installed with CUDA, and the time of
+each of its operations is shown as a share of the rates of copies and matmuls. The short table comes last, and goes to FILE as JSON
+(results.json here). Needs the driver, cuBLASLt (of a toolkit, or of PyTorch's packages) and Python, nothing else.
 """
 import argparse
 import glob
@@ -38,7 +38,7 @@ def machine():
 
 
 def train(name, steps, *options):
-    """The lines of --log, or what was said in the place of them."""
+    """Lines of --log, or an error as text."""
     log = os.path.join(HERE, name + ".log")
     if os.path.exists(log):
         os.remove(log)
@@ -54,7 +54,7 @@ def train(name, steps, *options):
 
 
 def bench(*command):
-    """What ppc-bench prints, or what it said in the place of it."""
+    """Success, and the output of ppc-bench or its error output."""
     try:
         done = subprocess.run([os.path.join(HERE, "ppc-bench"), *command], capture_output=True, text=True, timeout=120, env=environment())
     except subprocess.TimeoutExpired:
@@ -83,7 +83,7 @@ def compare(name, row, steps):
 
 
 def flops_of_token(config, sequence):
-    """6 N + 12 L H Q T / 2: of products, and of attention over half of the keys."""
+    """6 N + 12 L H Q T / 2: FLOPs of matmuls, and of attention over half of the keys."""
     hidden, heads = config["hidden_size"], config["num_attention_heads"]
     layer = hidden * hidden * (2 + 2 * config["num_key_value_heads"] / heads) + 3 * hidden * config["intermediate_size"]
     return 6 * (config["num_hidden_layers"] * layer + hidden * config["vocab_size"]) + 6 * config["num_hidden_layers"] * hidden * sequence

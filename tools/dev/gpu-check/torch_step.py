@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times a training step of a LLaMA in PyTorch on one GPU: torch_step.py facts.json. Prints {"version", "ms"}.
 
-What PPC's program does, written plainly: bf16 products with weights and sums in f32 (autocast), attention by
+The computation of PPC's program, written plainly: bf16 matmuls with weights and sums in f32 (autocast), attention by
 scaled_dot_product_attention, AdamW (fused), gradients clipped to norm 1, micro-batches added up; everything compiled.
 """
 import json

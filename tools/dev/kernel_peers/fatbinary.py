@@ -1,8 +1,9 @@
 """Machine code in a shared library of CUDA code: the cubins of its section .nv_fatbin, which the library holds compressed.
 
-The section is a row of containers. Each has a header of 16 bytes (magic, version and header size of 16 bits, size of what follows of 64 bits) and
-entries: kind and version of 16 bits, header size of 32, size of the payload as it lies there of 64, its size without padding of 32; at 28 the architecture,
-at 40 flags, at 56 the size when decompressed. Kind 2 is an ELF file. Payloads of this reader are plain or compressed by Zstandard."""
+The section is a row of containers. Each has a header of 16 bytes (magic, version and header size of 16 bits, size of what follows
+of 64 bits) and entries: kind and version of 16 bits, header size of 32, size of the stored payload of 64, its size without padding
+of 32; at 28 the architecture, at 40 flags, at 56 the size when decompressed. Kind 2 is an ELF file. Payloads of this reader are
+plain or compressed by Zstandard."""
 import mmap
 import re
 import struct

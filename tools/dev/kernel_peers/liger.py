@@ -39,7 +39,7 @@ def kernels(architecture):
         """Arguments by name: a type for what is given at a launch, else a constant, as Triton makes one of every 1, too."""
         types, constants, attributes = {}, {}, {}
         for place, name in enumerate(function.arg_names):
-            value = arguments.get(name, 1)  # strides of what lies side by side
+            value = arguments.get(name, 1)  # strides of adjacent elements are 1
             if isinstance(value, str) and value.lstrip("*") in ("bf16", "fp32", "i32", "i64"):
                 types[name] = value
                 if value.startswith("*") or value == "i32":  # multiples of 16, all of these

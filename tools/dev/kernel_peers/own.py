@@ -11,7 +11,7 @@ def tensor(*sizes):
 
 
 def functions():
-    """Operation -> a function that does it; few rows, whose kernels are those of many."""
+    """Operation -> a function that runs it; few rows, whose kernels equal those of many."""
     x, many, w = tensor(8, 4096, "bf16"), tensor(64, 4096, "bf16"), tensor(4096, "bf16")
     q, k = tensor(1, 8, 32, 128, "bf16"), tensor(1, 8, 8, 128, "bf16")
     s, l, n, ids = tensor(8, 14336, "bf16"), tensor(8, 32000, "bf16"), tensor(8, "bf16"), tensor(8, "i32")

@@ -1,4 +1,4 @@
-"""What the sweep changes in a base: each key alone, keys that act together in pairs, and random handfuls of them.
+"""Changes of a base in the sweep: each key alone, keys that act together in pairs, and random handfuls of them.
 
 A case is a dictionary {key: value}; the value ABSENT takes the key away.
 """

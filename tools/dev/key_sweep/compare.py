@@ -10,7 +10,7 @@ LOSS_TOLERANCE, GRADIENT_TOLERANCE = 1e-5, 1e-4
 ROUNDING = 1e-6  # a gradient this much smaller than all of them together is zero but for rounding
 LONG = 16384     # a sequence longer than the windows that classes have by default
 
-# Keys of which the loss says nothing: first values, tokens that the data does not hold, weights beside the model's.
+# Keys that do not change the loss: initial values, tokens that the data does not hold, weights besides the model's.
 NOT_OF_THE_LOSS = {"initializer_range", "pad_token_id", "num_nextn_predict_layers"}
 
 # Outcomes. The last three must not be.

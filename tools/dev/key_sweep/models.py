@@ -1,7 +1,7 @@
 """The small models that the sweep starts from, one for each architecture that PPC imports.
 
-A base says every key that its configuration class has, with a value that is not the default where that can be, so that a
-key that is left out shows. What follows is JSON: None is null.
+A base has every key of its configuration class, if possible with a value other than the default, so that a missing key shows.
+Values are JSON: None is null.
 """
 
 COMMON = {"vocab_size": 40, "initializer_range": 0.05, "use_cache": False, "tie_word_embeddings": False,

@@ -1,4 +1,4 @@
-"""What transformers computes for a config.json: the loss of its class in training mode, and the gradients.
+"""Results of transformers for a config.json: the loss of its class in training mode, and the gradients.
 
 Runs in the sweep's own environment. As a program it answers lines of JSON, [name, config], with lines of JSON; that is how
 a second version of transformers is asked.
@@ -55,7 +55,7 @@ def stored_name(model, name):
 
 
 def parts_of(model, name, rows):
-    """What PPC has of a parameter: (name, first row, rows) of each part; one without rows is all of it."""
+    """Parts of a parameter in PPC: (name, first row, rows) of each; one without rows is all of it."""
     if model.config.model_type != "phi3" or not name.endswith(("qkv_proj.weight", "gate_up_proj.weight")):
         return [(stored_name(model, name), None, None)]
     if name.endswith("gate_up_proj.weight"):
@@ -149,14 +149,14 @@ def compute(config, wanted_gradients=True):
 
 
 def class_keys(config):
-    """What the configuration class of a base calls its keys."""
+    """Names of the keys in the configuration class of a base."""
     parsed = transformers.AutoConfig.for_model(config["model_type"])
     private = {"transformers_version", "architectures", "_name_or_path", "model_type"}
     return sorted((set(parsed.to_dict()) | set(getattr(parsed, "attribute_map", {}))) - private)
 
 
 def default_of(config, key):
-    """What the configuration of a file without `key` says for it; None with a name that it does not have."""
+    """Value in the configuration of a file without `key`; None for an unknown name."""
     try:
         value = getattr(configuration(config), key)
     except Exception:  # noqa: BLE001

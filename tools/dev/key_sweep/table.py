@@ -1,8 +1,8 @@
-"""The committed table: what the sweep found, as lines of JSON that a test reads without transformers.
+"""The committed table of the sweep's results, as lines of JSON that a test reads without transformers.
 
 The first line is {"base": CONFIG, "loss": its loss, "transformers": VERSIONS}; each other [CHANGES, REFERENCE, OUTCOME]:
   CHANGES    {KEY: VALUE}; "(absent)" for a key that is taken away
-  REFERENCE  the loss as a number; "same": loss and gradients are those of the base, bit by bit; "large": too large to
+  REFERENCE  the loss as a number; "same": loss and gradients equal the base's, bit by bit; "large": too large to
              run, so that only its defaults are compared; null: not asked, since PPC refuses the file
   OUTCOME    "refused KEY", "equal", or {"default": VALUE}: equal, and the key's default is VALUE
 """

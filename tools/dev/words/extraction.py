@@ -1,7 +1,7 @@
 """Text of source files by scope: comments, messages, docs, tests (names of tests) and identifiers.
 
 `units(path, text)` yields tuples (scope, line, text). The lines of one comment are joined, and so are adjacent string literals, so that
-a phrase is found across a line break. `code` in backquotes and addresses of links are blank. `identifiers(path, text)` counts the names
+a phrase is found across a line break. `code` in backquotes, addresses of links, options and names of files are blank. `identifiers(path, text)` counts the names
 of C++, TableGen and Python code.
 """
 import os
@@ -24,6 +24,8 @@ PYTHON = re.compile(r"(?P<comment>#[^\n]*)|[rbfuRBFU]{0,2}(?:\"\"\"(?P<long>.*?)
                     r"'(?P<single>(?:\\.|[^'\\\n])*)')", re.S)
 SHELL = re.compile(r"(?P<comment>(?:(?<=\s)|^)#[^\n]*)|\"(?P<double>(?:\\.|[^\"\\])*)\"|'(?P<single>[^']*)'", re.S | re.M)
 QUOTED, LINK = re.compile(r"``[^`]*``|`[^`]*`"), re.compile(r"\]\([^)]*\)|https?://\S+")
+# Options and names of files are names, not prose.
+SPELLED = re.compile(r"(?<![\w-])--[a-z][\w-]*(?:=[\w|.*-]+)?|\b[\w./*-]+\.(?:h|cpp|c|td|py|sh|md|mlir|test|yaml|yml|json|csv|txt)\b")
 NAME = re.compile(r"[A-Za-z_]\w*")
 TEST = re.compile(r"\bTEST(?:_F|_P)?\(\s*\w+\s*,\s*(\w+)")
 PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -37,7 +39,7 @@ def spoken(name):
 
 
 def clean(text):
-    return " ".join(LINK.sub("]", QUOTED.sub("``", text)).split())
+    return " ".join(SPELLED.sub("``", LINK.sub("]", QUOTED.sub("``", text))).split())
 
 
 def files(root):

@@ -1,4 +1,4 @@
-"""What the baselines of `ppc-bench step` share: the command line, the files, and the conversation with ppc-bench.
+"""Code shared by the baselines of `ppc-bench step`: the command line, the files, and the conversation with ppc-bench.
 
 A baseline is started once and takes lines from standard input: `steps N` runs N training steps, the end of the input ends it.
 It answers with JSON lines: {"ready": what it is} when it can begin, {"seconds": [...], "losses": [...]} after each request,

@@ -5,7 +5,7 @@ import os
 import step_worker
 
 options = step_worker.arguments()
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no worker processes beside those that are measured
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no worker processes besides those that are measured
 try:
     import torch
     from torch.nn import functional as F
