@@ -117,7 +117,7 @@ CASES = [
     ("tools/a.py", '"""A gizmo."""\nx = "a gizmo"  # the gizmo\ngizmo = 1\n', {"comments": 2, "messages": 1, "identifiers": 1}),
     ("tools/a.sh", '# the gizmo\necho "a # gizmo"\n', {"comments": 1, "messages": 1}),
     ("lib/CMakeLists.txt", '# a gizmo\nmessage("a gizmo")\n', {"comments": 1, "messages": 1}),
-    ("docs/A.md", "# A gizmo\n\nIt turns\nround.\n\n```sh\ngizmo\n```\n\n- a gizmo\n\n| gizmo | `gizmo` |\n", {"docs": 4}),
+    ("README.md", "# A gizmo\n\nIt turns\nround.\n\n```sh\ngizmo\n```\n\n- a gizmo\n\n| gizmo | `gizmo` |\n", {"docs": 4}),
     ("test/a.mlir", "// RUN: gizmo\n// A gizmo.\n// CHECK-NOT: gizmo\n", {"comments": 1}),
     ("test/turns-gizmo.test", "# RUN: gizmo\n# A gizmo.\n", {"comments": 1, "tests": 1}),
     ("test/Unit/A.cpp", "TEST(A, FindsGizmo) { gizmo(); }\n", {"tests": 1, "identifiers": 1}),
@@ -142,7 +142,7 @@ def self_test():
             found = collections.Counter(hit.scope for hit in table.find(scratch, terms, [name]))
             if found != expected:
                 wrong.append(f"{name} with {text!r}: {dict(found)}, expected {expected}")
-        hits = table.find(scratch, terms, ["lib/A.cpp", "tools/a.py", "docs/A.md"])
+        hits = table.find(scratch, terms, ["lib/A.cpp", "tools/a.py", "README.md"])
         write_baseline(tally(hits), path)
         baseline = read_baseline(path)
     comments, names = ("comments", "tools"), ("identifiers", "tools")
