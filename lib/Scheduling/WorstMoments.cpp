@@ -17,9 +17,7 @@ public:
 
   /// `list`: what the device runs.
   std::vector<Moment> of(llvm::ArrayRef<PipelineAction> list, llvm::ArrayRef<PipelineChunk> chunks) const {
-    llvm::SmallVector<int64_t, 64> position(
-        schedule.replicaCount() * schedule.stageCount,
-        -1); // xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+    llvm::SmallVector<int64_t, 64> position(schedule.replicaCount() * schedule.stageCount, -1); // by chunk
     for (size_t i = 0; i < chunks.size(); ++i)
       position[chunks[i].replica * schedule.stageCount + chunks[i].stage] = i;
     double share = 1.0 / schedule.sliceCount;

@@ -26,13 +26,9 @@ struct TrainingSoftware {
   /// Heads that tensor parallelism (and Ulysses) shard evenly: query heads; key-value heads, too; these, or each copied
   /// to several ranks.
   enum class Heads { Query, KeyValue, KeyValueOrCopied } heads = Heads::KeyValue;
-  enum class Sequence {
-    Never,
-    Always,
-    Optional
-  } sequence = Sequence::Optional; // sequence parallelism combined with
-                                   // it
-  bool experts = false;            // expert parallelism
+  /// Sequence parallelism with tensor parallelism.
+  enum class Sequence { Never, Always, Optional } sequence = Sequence::Optional;
+  bool experts = false; // expert parallelism
   enum class ExpertTensor { One, OneOrTensor, Any } expertTensor = ExpertTensor::One;
   bool expertsNeedSequence = false;         // experts with tensor parallelism need sequence parallelism
   llvm::ArrayRef<int64_t> sharedGroup = {}; // ZeRO stages that may be sharded over some of the data-parallel ranks

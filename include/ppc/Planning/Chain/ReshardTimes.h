@@ -41,8 +41,8 @@ private:
   std::vector<GroupPlacement> placements;                               // by the set of axes, as bits
   std::map<std::vector<int64_t>, std::unique_ptr<ReshardGraph>> graphs; // by the layouts of one shape
   using Cut = std::vector<std::vector<int>>;
-  std::map<std::tuple<const ReshardGraph *, Cut, std::vector<int>, Cut, std::vector<int>>, Seconds>
-      sums; // xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+  /// Results of compiled, by its arguments.
+  std::map<std::tuple<const ReshardGraph *, Cut, std::vector<int>, Cut, std::vector<int>>, Seconds> sums;
 };
 
 } // namespace mlir::ppc
