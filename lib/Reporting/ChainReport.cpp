@@ -71,8 +71,7 @@ void mlir::ppc::printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm
 void mlir::ppc::printChainPlans(const ChainReport &report, llvm::raw_ostream &out) {
   const Cluster &cluster = report.cluster;
   out << report.model.name << " on " << cluster.name << " (" << cluster.deviceCount() << " x " << cluster.device().name
-      << "), " << report.model.batch << " samples per step, stack " << report.stack.name
-      << "; op-level sharding\n\n";
+      << "), " << report.model.batch << " samples per step, stack " << report.stack.name << "; op-level sharding\n\n";
   TextTable table({"", "step", "MFU", "memory", "bubble", "exposed comm.", "samples/s/device", "layout"});
   for (auto [number, plan] : llvm::enumerate(report.search.plans))
     table.row({std::to_string(number + 1), toString(plan.cost.stepTime), percentText(plan.cost.mfu),
@@ -125,8 +124,7 @@ llvm::Error mlir::ppc::printChainExplanation(const ChainReport &report, llvm::St
     table.print(out);
   } else {
     return llvm::createStringError(
-        "--explain " + name +
-        ": a program with op-level sharding has explanations of 'ops', 'memory' and 'search'");
+        "--explain " + name + ": a program with op-level sharding has explanations of 'ops', 'memory' and 'search'");
   }
   return llvm::Error::success();
 }

@@ -56,6 +56,7 @@ llvm::Expected<std::string> mlir::ppc::accelerateYaml(const ExportInput &input, 
   noteWideProducts(layout, notes);
   if (layout.precision == Precision::Fp8)
     notes.comment(Unsaid::NarrowProducts, "fp8_config is left to Accelerate's defaults");
-  notes.comment(Unsaid::Data, "data, tokenizer, optimizer, learning rate and length of training are not part of a plan");
+  notes.comment(Unsaid::Data,
+                "data, tokenizer, optimizer, learning rate and length of training are not part of a plan");
   return text;
 }

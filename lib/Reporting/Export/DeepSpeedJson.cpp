@@ -33,7 +33,8 @@ llvm::Expected<std::string> mlir::ppc::deepSpeedJson(const ExportInput &input, E
   }
   noteScriptedRecompute(layout, notes);
   notes.comment(Unsaid::Processes, llvm::formatv("start {0} processes", layout.devices()).str());
-  notes.comment(Unsaid::Data, "data, tokenizer, optimizer, learning rate and length of training are not part of a plan");
+  notes.comment(Unsaid::Data,
+                "data, tokenizer, optimizer, learning rate and length of training are not part of a plan");
   notes.comment(Unsaid::Batches, "sequences of " + llvm::Twine(input.job.sequence) + " tokens are set with the data");
   noteLoadedModel(input.model, notes);
   noteAttention(layout, "attn_implementation of from_pretrained", notes);
