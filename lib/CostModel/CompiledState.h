@@ -1,6 +1,6 @@
-// The parameters of a layer of a compiled program, tensor by tensor as the importer names their dimensions
-// (lib/Import/HuggingFace): what one rank holds of them, of their gradients and of the optimizer's state, and what the
-// update moves. Exact: padding of each dimension and of each block counts.
+// Parameters of a layer of a compiled program, tensor by tensor as the importer names their dimensions
+// (lib/Import/HuggingFace): sizes on one rank of them, of their gradients and of the optimizer's state, and collectives
+// of the update. Exact: padding of each dimension and of each block counts.
 #ifndef PPC_LIB_COSTMODEL_COMPILEDSTATE_H
 #define PPC_LIB_COSTMODEL_COMPILEDSTATE_H
 

@@ -12,7 +12,7 @@ namespace mlir::ppc {
 /// there is one row.
 void sumOverRows(LayerBuilder &build, const PricingContext &context, LayerTransfer::When when,
                  llvm::ArrayRef<double> elements);
-/// Around a norm: its weights, what it reads of the residual stream, and the gradient of its result.
+/// Around a norm: its weights, its input from the residual stream, and the gradient of its result.
 void gatherNorm(LayerBuilder &build, const PricingContext &context, LayerOp &op);
 /// The input of the first norm after the embedding stays gathered: one all-gather fewer than gatherNorm counts.
 void keepEmbedded(LayerBuilder &build, const PricingContext &context, LayerOp &op);

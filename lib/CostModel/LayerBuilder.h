@@ -7,8 +7,7 @@
 
 namespace mlir::ppc {
 
-/// The most that one of `parts` ranks holds of `extent` heads, columns or rows: what does not divide makes that rank
-/// slower.
+/// Largest share of `extent` heads, columns or rows on one of `parts` ranks: a remainder makes that rank slower.
 inline double largestShare(int64_t extent, int64_t parts) { return double((extent + parts - 1) / parts); }
 
 class LayerBuilder {

@@ -1,5 +1,5 @@
-// One transformer layer on one rank, op by op: attention, dense and expert feed-forward, and what tensor, sequence,
-// context and expert parallelism add to them.
+// One transformer layer on one rank, op by op: attention, dense and expert feed-forward, and the ops that tensor,
+// sequence, context and expert parallelism add to them.
 #ifndef PPC_LIB_COSTMODEL_TRANSFORMERLAYER_H
 #define PPC_LIB_COSTMODEL_TRANSFORMERLAYER_H
 

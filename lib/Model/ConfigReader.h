@@ -54,8 +54,7 @@ private:
   void acceptKeysWithoutEffect(JsonReader &object);
   void acceptRopeKeysWithoutEffect(JsonReader &rope);
 
-  // Parts that several families share.
-  /// What configuration classes of LLaMA's relatives have by default.
+  // Parts that several families share. Defaults of configuration classes of LLaMA's relatives.
   struct LlamaDefaults {
     int64_t positions;
     int64_t kvHeads; // 0: as many as heads
@@ -81,7 +80,7 @@ private:
   void readIndexLayers();
   void everyLayer(llvm::StringRef key, llvm::function_ref<llvm::SmallVector<llvm::StringRef>(int64_t)> words);
   void readLatentAttention();
-  /// Experts of a token, which are at most what `expertsKey` says.
+  /// Reads the number of experts of a token, at most the value of `expertsKey`.
   void readTopK(llvm::StringRef expertsKey, int64_t fallback);
   // RopeKeys.cpp
   void readRopeKeys(double defaultTheta);

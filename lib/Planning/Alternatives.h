@@ -1,4 +1,4 @@
-// The best plans with another value of one decision each: what would be chosen if a decision of a plan were not made.
+// Alternatives to the best plans: the best plan with another value of one decision, for each decision.
 #ifndef PPC_LIB_PLANNING_ALTERNATIVES_H
 #define PPC_LIB_PLANNING_ALTERNATIVES_H
 
@@ -12,7 +12,7 @@ struct Alternative {
   std::optional<Candidate> candidate;
 };
 
-/// Searches one space; what was found for a decision is kept, for other plans with the same decision.
+/// Searches one space; results for a decision are cached for other plans with the same decision.
 class AlternativeSearch {
 public:
   /// `known`: the best candidates of the space, fastest first. All but `limit` must outlive this.

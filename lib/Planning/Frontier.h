@@ -9,7 +9,8 @@ namespace mlir::ppc {
 /// Next memory limit to search under, after a plan that needs `used`: less than that, a multiple of `limit` / `steps`.
 Bytes nextFrontierLimit(Bytes used, Bytes limit, int steps);
 
-/// Drops what is no faster than a plan that needs less memory. `points`: each with less memory than the one before.
+/// Drops plans that are not faster than a plan that needs less memory. `points`: each with less memory than the one
+/// before.
 void keepFastest(std::vector<Plan> &points);
 
 } // namespace mlir::ppc

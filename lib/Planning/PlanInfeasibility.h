@@ -1,4 +1,4 @@
-// Why a request has no plan, and what would be the nearest that has.
+// Reasons why a request has no plan, and the nearest request that has one.
 #ifndef PPC_LIB_PLANNING_PLANINFEASIBILITY_H
 #define PPC_LIB_PLANNING_PLANINFEASIBILITY_H
 

@@ -1,4 +1,4 @@
-// The generators, one file each, and what they share. Shapes have been checked (checkPipelineShape).
+// The generators, one file each, and shared functions. Shapes have been checked (checkPipelineShape).
 #ifndef PPC_LIB_SCHEDULING_GENERATORS_H
 #define PPC_LIB_SCHEDULING_GENERATORS_H
 

@@ -1,5 +1,5 @@
 // Builds a schedule by running it: an action is appended to its device when the generator picks it, at the time when
-// the device is free and the input has arrived. For generators that decide by what is ready.
+// the device is free and the input has arrived. For generators that choose among ready actions.
 #ifndef PPC_LIB_SCHEDULING_LISTSCHEDULER_H
 #define PPC_LIB_SCHEDULING_LISTSCHEDULER_H
 

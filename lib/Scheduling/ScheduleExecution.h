@@ -26,7 +26,7 @@ private:
 };
 
 /// A device that is deadlocked before `action`: it waits to receive from `missing`, or, when it re-uses a slot, until
-/// `missing` receives what was sent from that slot.
+/// `missing` has received the sends of that slot.
 struct StuckDevice {
   int64_t device;
   PipelineAction action, missing;

@@ -6,7 +6,8 @@
 
 namespace mlir::ppc {
 
-/// As PipelineProgram::moments. `schedule`: its stages and replicas count, not its lists; `list`: what the device runs.
+/// As PipelineProgram::moments. `schedule`: its stages and replicas count, not its lists; `list`: actions of the
+/// device.
 std::vector<PipelineProgram::Moment> worstMoments(const PipelineSchedule &schedule, llvm::ArrayRef<PipelineAction> list,
                                                   llvm::ArrayRef<PipelineChunk> chunks);
 

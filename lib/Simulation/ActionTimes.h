@@ -16,7 +16,7 @@ struct ActionTimes {
   Seconds compute;
   GroupTimes exposed = {};
 };
-/// By kind of action, for each virtual stage.
+/// Times by kind of action, for each virtual stage.
 using ChunkTimes = std::array<ActionTimes, 3>;
 std::vector<ChunkTimes> sumUpChunks(const StepWork &work);
 

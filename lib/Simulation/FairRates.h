@@ -15,7 +15,7 @@ struct RateClaim {
 };
 
 /// Max-min fair on each resource: tasks that want less than an even part keep what they want, the others get even parts
-/// of the rest. Nothing exceeds a capacity or a cap, and a task below its cap uses a resource of which nothing is left.
+/// of the rest. No rate exceeds a capacity or a cap, and a task below its cap uses a fully used resource.
 void shareFairly(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities);
 
 } // namespace mlir::ppc

@@ -14,7 +14,7 @@ struct ActionTasks {
   int32_t first = -1, last = -1;
 };
 
-/// A layer's turn on a device: what parameters come for and gradients leave behind.
+/// A layer's turn on a device: parameters are gathered before it, gradients reduced after it.
 struct LayerTurn {
   size_t action; // index in the device's list
   int32_t layer;

@@ -10,10 +10,10 @@ struct LayerPart {
   const LayerOp *op = nullptr; // null: time of the layer besides its ops
   bool communication = false, again = false;
   Seconds taken;
-  Seconds beside; // of communication: time that overlaps with earlier compute
+  Seconds beside; // communication time that overlaps with earlier compute
 };
 
-/// In order; compute and communication each add up to what `layer` says they take in this pass.
+/// Returns parts in order; compute and communication each add up to the times of `layer` in this pass.
 std::vector<LayerPart> layerParts(const LayerWork &layer, PipelineActionKind pass, bool selective);
 
 } // namespace mlir::ppc

@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// Shares resources among tasks, one set of linked tasks at a time: those that use a resource, those that use what
-/// these use, and so on. Tasks and resources are numbers from 0 on.
+/// Shares resources among tasks, one set of linked tasks at a time: tasks that use a resource, tasks that use other
+/// resources of these, and so on. Tasks and resources are numbers from 0 on.
 class LinkedClaims {
 public:
   /// `capacities`, one for each resource, must outlive this.

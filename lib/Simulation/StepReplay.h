@@ -1,6 +1,6 @@
-// Replays a step as simulateTasks replays its graph, without writing down a task per action: each device goes through
-// its schedule, and what it sends waits in a queue. What runs is at most one task on each of a device's streams, so the
-// next event is the least over devices. Some 0.06 us per task, and memory for the schedule only.
+// Replays a step as simulateTasks replays its graph, without storing a task per action: each device goes through its
+// schedule, and its sends wait in a queue. At most one task runs on each of a device's streams, so the next event is
+// the earliest over devices. Some 0.06 us per task, and memory for the schedule only.
 #ifndef PPC_LIB_SIMULATION_STEPREPLAY_H
 #define PPC_LIB_SIMULATION_STEPREPLAY_H
 

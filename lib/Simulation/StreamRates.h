@@ -1,4 +1,5 @@
-// Rates of what runs on the streams of devices, at most one task on each: as EventSimulator's, found without a graph.
+// Rates of running tasks on the streams of devices, at most one on each: equal to EventSimulator's, found without a
+// graph.
 #ifndef PPC_LIB_SIMULATION_STREAMRATES_H
 #define PPC_LIB_SIMULATION_STREAMRATES_H
 
@@ -49,7 +50,7 @@ private:
     llvm::ArrayRef<ResourceUse> uses;
     TaskKind kind = TaskKind::Compute;
     bool runs = false;
-    bool limited = false; // by what others leave of a resource
+    bool limited = false; // by the rest of a resource that others leave
   };
   struct Load {
     int32_t slot;

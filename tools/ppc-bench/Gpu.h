@@ -27,8 +27,8 @@ struct GpuTimes {
   DevicePeaks peaks(bool bf16) const;
 };
 
-/// Sizes grow by four until one turn takes longer than `seconds` (0.25 for GPUs: all of them), which is also about how
-/// long each is measured. Errors: no driver, no GPU, no cuBLASLt, and what they say.
+/// Sizes grow by four until one repetition takes longer than `seconds` (0.25 for GPUs: all of them), which is also the
+/// approximate duration of each measurement. Errors: no driver, no GPU, no cuBLASLt, and their messages.
 llvm::Expected<GpuTimes> measureGpu(double seconds);
 
 } // namespace mlir::ppc

@@ -9,8 +9,8 @@
 
 namespace mlir::ppc {
 
-/// Bytes of a process and all its descendants now, in proportional set size: what several processes map counts once in
-/// all. 0 for a process that is gone.
+/// Bytes of a process and all its descendants now, in proportional set size: memory that several processes map counts
+/// once in all. 0 for a process that is gone.
 int64_t treeMemory(pid_t process);
 
 /// Looks at treeMemory every few milliseconds until `stop`.

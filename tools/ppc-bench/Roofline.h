@@ -24,7 +24,7 @@ DevicePeaks measureCorePeaks(int cores, bool bf16);
 
 /// Prints the file that a program writes with --profile: the operations that take long, each with the time that it
 /// would take if its matmuls ran at their peak and each buffer moved through memory once, whichever is longer.
-/// Operations on buffers in a cache can take less. `device` is what computes and streams at the peaks.
+/// Operations on buffers in a cache can take less. `device`: name of the device with these peaks.
 llvm::Error printRoofline(const std::string &profile, const DevicePeaks &peaks, llvm::StringRef device,
                           llvm::raw_ostream &out);
 

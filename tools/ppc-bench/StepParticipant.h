@@ -23,8 +23,8 @@ struct StepRecord {
   double arena = std::nan(""); // bytes of that rank's arena
 };
 
-/// A child process with pipes to its standard input and from its standard output; what it writes to standard error goes
-/// to a file. It is killed, and waited for, at the end of the object.
+/// A child process with pipes to its standard input and from its standard output; its standard error goes to a file. It
+/// is killed, and waited for, at the end of the object.
 class ChildProcess {
 public:
   static llvm::Expected<std::unique_ptr<ChildProcess>> start(const std::vector<std::string> &command,
@@ -74,7 +74,7 @@ struct StepWork {
 /// A program of ppc-compile. Each `run` starts it anew from the weights and leaves out its first step.
 std::unique_ptr<StepParticipant> compiledProgram(const StepWork &work, const std::string &executable);
 
-/// A Python program of the folder baselines; an error says why it cannot take part and what would help.
+/// A Python program of the folder baselines; an error gives the reason why it cannot take part and a remedy.
 llvm::Expected<std::unique_ptr<StepParticipant>> pythonBaseline(const StepWork &work, const std::string &python,
                                                                 const std::string &script,
                                                                 std::vector<std::string> options);
@@ -82,7 +82,7 @@ llvm::Expected<std::unique_ptr<StepParticipant>> pythonBaseline(const StepWork &
 /// The last line of a file that is not empty, for messages.
 std::string lastLine(const std::string &path);
 
-/// Runs a command to its end with its standard output to standard error's file; an error has the end of what it said.
+/// Runs a command to its end with its standard output to standard error's file; an error has the end of its output.
 llvm::Error runCommand(const std::vector<std::string> &command, const std::string &errorFile);
 
 } // namespace mlir::ppc

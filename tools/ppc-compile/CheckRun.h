@@ -1,4 +1,4 @@
-// --check: run the parallel and the single-device program on the same data and compare what they computed.
+// --check: runs the parallel and the single-device program on the same data and compares their results.
 #ifndef PPC_TOOLS_COMPILE_CHECKRUN_H
 #define PPC_TOOLS_COMPILE_CHECKRUN_H
 

@@ -48,7 +48,7 @@ private:
   /// Writes the plan as text, prediction included.
   void recordPlan();
   bool overlaps() const; // whether communication overlaps with computation, from the plan of the module
-  /// Proves that the partitioned module computes what `logical` does.
+  /// Proves that the partitioned module is equivalent to `logical`.
   bool verify(ModuleOp logical);
   struct Stopwatch;
   void printTime(StringRef phase, const Stopwatch &watch);

@@ -26,7 +26,7 @@ struct CompileOptions {
   std::string precision = "f32";   // element type of matmul operands: f32 or bf16
   bool isPrecisionGiven = false;   // else a plan file may say it
 
-  // The machine, and pins. With ranks or a cluster, what is unset is searched; without, it is 1.
+  // The machine, and pins. With ranks or a cluster, unset values are searched; without, they are 1.
   std::string cluster; // empty: this machine
   double memory = 0;   // bytes per rank; 0: its share of the machine's
   std::optional<int64_t> ranks, dp, cp, tp, tpRows, tpDepth, ep, pp, vp, microBatch, zero, shardGroup, gradientGroup,
@@ -48,7 +48,7 @@ struct CompileOptions {
   const Target *target = nullptr;
   bool check = false;
   int64_t checkSteps = 3;
-  bool verify = true; // prove that the partitioned program computes what the logical one does
+  bool verify = true; // prove that the partitioned program is equivalent to the logical one
   bool verbose = false;
   bool profile = false;
   bool explain = false; // print the planner's decisions

@@ -6,11 +6,11 @@
 
 namespace mlir::ppc {
 
-/// Prints from now on what the passes of the context remark: with `explain` (--explain) every decision, and always that
-/// what an option asks for does nothing. False where that cannot be had.
+/// Prints remarks of the passes of the context from now on: with `explain` (--explain) every decision, and always
+/// options without effect. Returns false if remarks are unavailable.
 bool printRemarks(MLIRContext &context, bool explain);
 
-/// While one lives nothing is printed: of what is tried, and perhaps done in another way.
+/// Suppresses remarks while it exists: for attempts that may be replaced.
 class SilentRemarks {
 public:
   SilentRemarks();

@@ -21,7 +21,7 @@ struct ModuleModel {
 };
 
 /// Reads a *.mlir in the ppc dialect; or a config.json as the program that it becomes for such steps. Errors:
-/// `FILE:LINE:COLUMN: ...` of what is wrong with it; the library is missing.
+/// `FILE:LINE:COLUMN: ...` for an invalid file; the library is missing.
 llvm::Expected<ModuleModel> readModule(llvm::StringRef path, TrainingJob job = {});
 
 /// Path of that library: next to the program.

@@ -31,13 +31,13 @@ struct PlanOptions {
   // The job; 0: not given.
   int64_t sequence = 0, globalBatch = 0;
   bool scalePositions = false; // plan sequences longer than the model's positions
-  double memory = 0;           // bytes per device that a plan may use; 0: what the device has
+  double memory = 0;           // bytes per device that a plan may use; 0: the device's memory
 
   FineTuning tuning;
   std::string stack = "ppc";
   bool assumesStack = false;                    // neither --stack nor --target nor an export says it
   const TargetCapabilities *compiled = nullptr; // whose programs ppc-compile would make of the plans
-  const TargetCapabilities *programs = nullptr; // only what programs of this target run; null: everything
+  const TargetCapabilities *programs = nullptr; // only layouts that programs of this target run; null: everything
   std::vector<GivenDecision> pins, forbids;
   std::string planFile;
   bool cutOps = false; // op-level sharding, also of transformers

@@ -17,8 +17,8 @@ struct IdUse {
 /// The look-up of `op`, if it is one (tables, classes, experts).
 std::optional<IdUse> idUseOf(Operation *op);
 
-/// The least and the largest element of an integer value, as far as constants and shapes say it: of a constant its
-/// elements, of positions that `top_k` gives those of a row. Of an input they are not known.
+/// Bounds on the elements of an integer value, as far as constants and shapes imply them: the elements of a constant,
+/// positions in a row for `top_k`. Elements of an input are unknown.
 std::optional<std::pair<int64_t, int64_t>> knownIds(Value value);
 
 /// Number of different ids that the inputs of `function` may have, which all look-ups with them support, and the

@@ -22,7 +22,7 @@ llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from
 class ReshardPlans {
 public:
   explicit ReshardPlans(GridAttr grid) : grid(grid) {}
-  /// As `planReshard`. What it points to lives as long as this.
+  /// As `planReshard`. The plan lives as long as this object.
   llvm::Expected<const ReshardPlan *> find(RankedTensorType type, ShardingAttr from, ShardingAttr to);
 
 private:

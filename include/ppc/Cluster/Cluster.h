@@ -39,7 +39,7 @@ struct LinkConstants {
   Seconds floor;             // shortest collective whose outermost level this is
   LinkRate ring;             // rings and trees
   LinkRate allToAll;         // a message to each other rank
-  LinkRate inNetwork;        // switches that reduce: share of what the wire carries to the switch
+  LinkRate inNetwork;        // switches that reduce: share of the link bandwidth to the switch
   Seconds inNetworkLatency;  // added latency of a reduction in the switch
   double pointToPoint = 0.7; // attainable share of the bandwidth by one large message
   // One message uses one stream of at most this rate until it is `split` bytes long; 0: no such limit.
@@ -50,15 +50,15 @@ struct LinkConstants {
 /// One level, from the inside out: `size` units of the level below (devices at the innermost) make one unit of this.
 struct ClusterLevel {
   std::string name; // "nvlink", "rail"
-  std::string kind; // the built-in interconnect that fills in what a file does not say: "nvlink-3"; "": none
+  std::string kind; // the built-in interconnect with defaults for missing keys: "nvlink-3"; "": none
   int64_t size = 1;
   TopologyKind topology = TopologyKind::Switch;
-  BytesPerSecond bandwidth;              // per device and direction, what the wire carries
+  BytesPerSecond bandwidth;              // link bandwidth per device and direction
   Seconds latency;                       // one hop, software included
-  double oversubscription = 1;           // of the uplinks: 2 halves the bisection bandwidth
+  double oversubscription = 1;           // ratio for the uplinks: 2 halves the bisection bandwidth
   double adaptersPerDevice = 1;          // network adapters; 0.5: two devices share one
   bool inNetworkReduction = false;       // NVLS, SHARP
-  llvm::SmallVector<int64_t, 3> extents; // of a torus; they multiply to `size`
+  llvm::SmallVector<int64_t, 3> extents; // sides of a torus; they multiply to `size`
   LinkConstants constants;
 };
 
@@ -73,7 +73,7 @@ struct HostMemory {
 /// Some devices of one kind; a cluster of one kind has one group.
 struct DeviceGroup {
   Device device;
-  int64_t count = 0;                // devices; at most what the sizes of the levels multiply to
+  int64_t count = 0;                // devices; at most as many as the sizes of the levels multiply to
   std::vector<ClusterLevel> levels; // inside the group; at least one
 };
 
@@ -98,11 +98,11 @@ struct Cluster {
   BytesPerSecond hostBandwidth() const;
 };
 
-/// `dgx-a100:32`: a preset and how many of its nodes (1 without), or the path of a YAML file. `local`: the file that
-/// the environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`: clusterOfRanks.
-/// Errors: unknown preset (lists them), count < 1, what readClusterFile says.
+/// Finds a cluster: `dgx-a100:32`, a preset and its number of nodes (1 without), or the path of a YAML file. `local`:
+/// the file that the environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`:
+/// clusterOfRanks. Errors: unknown preset (lists them), count < 1, errors of readClusterFile.
 llvm::Expected<Cluster> findCluster(llvm::StringRef spelling);
-/// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and what is possible.
+/// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and the expected values.
 llvm::Expected<Cluster> readClusterFile(llvm::StringRef path);
 llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text);
 /// Part of a cluster with `devices` devices: the fewest innermost units that hold them, filled evenly if that divides

@@ -45,7 +45,7 @@ constexpr int fusedAttentionCount = 5;
 /// ppc/CostModel/KernelCost.h; no constant belongs to a model or a table of measurements.
 struct Device {
   std::string name;               // "A100-SXM-80GB"
-  std::string architecture;       // "sm_80", "sm_90", "gfx942", "tpu-v5p", "x86-64": selects nothing, says what it is
+  std::string architecture;       // "sm_80", "sm_90", "gfx942", "tpu-v5p", "x86-64": descriptive, selects nothing
   Bytes memory;                   // total memory that the driver reports
   BytesPerSecond memoryBandwidth; // datasheet
   double memoryEfficiency = 1;    // the share of it that large streams attain
@@ -89,9 +89,9 @@ struct Device {
 llvm::Expected<Device> findDevice(llvm::StringRef name);
 std::vector<llvm::StringRef> deviceNames();
 
-/// A device from the mapping of a YAML file: `kind: NAME`, every number inline, or a kind and what differs from it
-/// (docs/internals/CostModel.md lists the keys). Errors are recorded in the reader: unknown kind, unknown key, missing
-/// or impossible number; what is returned then is not to be used.
+/// Reads a device from the mapping of a YAML file: `kind: NAME`, every number inline, or a kind and the numbers that
+/// differ from it (docs/internals/CostModel.md lists the keys). Errors are recorded in the reader: unknown kind,
+/// unknown key, missing or impossible number; the result is then invalid.
 Device readDevice(YamlReader &reader);
 /// Overload for text; `name` is the file name in messages. Errors: `NAME:LINE:COLUMN: error: ...`.
 llvm::Expected<Device> parseDevice(llvm::StringRef name, llvm::StringRef text);

@@ -11,24 +11,25 @@ namespace mlir::ppc {
 enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast };
 llvm::StringRef toString(CollectiveKind kind);
 
-/// `bytes`: the whole (unsharded) tensor for AllReduce, AllGather, ReduceScatter and Broadcast; for AllToAll what each
-/// rank holds before it (1 / size of it stays). A group of one takes no time. The placement is over the levels of the
-/// first group of devices, with an entry more where it reaches through `between`. Allocates nothing.
+/// Time of a collective. `bytes`: the full (unsharded) tensor for AllReduce, AllGather, ReduceScatter and Broadcast;
+/// for AllToAll the buffer of each rank before it (1 / size of it stays). A group of one takes no time. The placement
+/// is over the levels of the first group of devices, with one more entry if it reaches through `between`. Allocates
+/// nothing.
 Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 /// Overload for given levels: of another group of devices, or joinedLevels.
 Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes,
                        const GroupPlacement &placement);
-/// Tokens on their way to experts (or back): `tokens` is what each rank holds, every token goes to `copies` experts
-/// that are spread evenly over the group's ranks. Without `oncePerUnit` each copy travels by itself, as in AllToAll;
-/// with it a token crosses each level once per unit that it is for, is copied there, and reaches each rank once
-/// (DeepEP, HybridEP).
+/// Time of the dispatch of tokens to experts (or of the combine): `tokens` are the bytes of each rank, every token goes
+/// to `copies` experts that are spread evenly over the group's ranks. Without `oncePerUnit` each copy travels
+/// separately, as in AllToAll; with it a token crosses each level once per destination unit, is copied there, and
+/// reaches each rank once (DeepEP, HybridEP).
 Seconds tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit,
                           const GroupPlacement &placement);
 /// Which algorithm that time is of: "ring", "tree", "in-network", "hierarchical", "direct", "none" (a group of one).
 llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
                                     const GroupPlacement &placement);
 
-/// Per level of the placement, the share of what the links can carry that the collective takes while it runs: near 1 on
+/// Returns, per level of the placement, the share of link capacity that the collective uses while it runs: near 1 on
 /// the level that limits it, 0 on levels that it does not cross.
 llvm::SmallVector<double, 4> linkShares(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
                                         const GroupPlacement &placement);

@@ -73,13 +73,14 @@ struct LayerOp {
   Bytes saved;                // kept from forward to backward
   Bytes weightOperands;       // operands of the weight gradient: the input and the gradient of the output
   Bytes weightInputs;         // input among them
-  Seconds gatheredAgain;      // in backward: fetching what `saved` is only a part of; not when the layer is recomputed
+  Seconds gatheredAgain;      // in backward: all-gather of a value of which `saved` is a part; not when the layer is
+                              // recomputed
   bool attentionCore = false; // recomputed with Recompute::Selective
   bool recomputed = false;    // a module that the stack always recomputes; `saved` has the rest
   bool unrecorded = false;    // launched one by one where graphs record the rest
   bool leavesUnit = false;    // communication through network adapters
   bool byExpert = false;      // its time depends on the sharding of experts, not only on their number of rows
-  // For ledgers of compiled programs.
+  // Entries of compiled programs for their accounting.
   llvm::SmallVector<LayerTransfer, 0> transfers;
   llvm::SmallVector<LayerProduct, 0> products;
   bool endsLayer = false; // backward reads no part of it: it is not recomputed with its layer
@@ -109,7 +110,7 @@ struct GradientSums {
   double reduced = 0;           // gradients summed over the data-parallel ranks
   double reducedBefore = 0;     // over those with other batches, before the gradient of a parameter is made of them
   double reducedOverTensor = 0; // over these and all tensor-parallel ranks
-  double reducedOverShared = 0; // over these and the ranks that share a key-value head
+  double reducedOverShared = 0; // over these and the ranks of a shared key-value head
   double reducedOverHeads = 0;  // over these and the ranks that do not
   double scattered = 0;         // reduce-scattered over the data-parallel ranks (ZeRO-1), all blocks
   // For parameters that all tensor-parallel ranks hold alike and update together: over these, and over all ranks of a
@@ -202,13 +203,13 @@ struct LayerProgram {
   Seconds weightGradient() const;
   /// Time of partial recomputation in backward: attention scores with `selective`, and the modules of the stack.
   Seconds recomputePartial(bool selective) const;
-  /// The whole layer, or up to the last value that backward reads; less what then need not be gathered again.
+  /// Time to recompute the full layer, or up to the last value that backward reads, without gathers that it then saves.
   Seconds recomputeFull() const;
   Seconds communication() const;      // exposed, of forward
   Seconds communicationAgain() const; // part of that which is repeated if the full layer is recomputed
   Bytes saved() const;
   Bytes savedSelective() const;
-  Bytes weightOperands() const; // where weight gradients are put off: what waits for them
+  Bytes weightOperands() const; // bytes that wait for deferred weight gradients
   Bytes weightInputs() const;   // part of that which forward made
   /// Kernels that the host launches one by one: all, or with `recorded` those that graphs do not hold.
   int forwardKernels(bool recorded = false) const, backwardKernels(bool recorded = false) const;

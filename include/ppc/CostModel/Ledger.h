@@ -21,14 +21,14 @@ enum class LedgerPhase { Prepare, Forward, Backward, WeightGradient, Update };
 llvm::StringRef toString(LedgerPhase phase);
 
 /// Ranks that communicate, relative to one of them: all sums of multiples of the strides, each below its size. In the
-/// numbering of ParallelLayout. Sizes of one are left out, and what continues the range before it is part of that; so
-/// equal sets are written alike.
+/// numbering of ParallelLayout. Sizes of one are left out, and adjacent ranges are merged, so equal sets are written
+/// alike.
 class MemberSet {
 public:
   MemberSet() = default;
   /// `size` ranks, `stride` apart; negative where a message goes to a lower rank.
   MemberSet(int64_t size, int64_t stride) { add(size, stride); }
-  /// From the innermost to the outermost.
+  /// Adds an axis; from the innermost to the outermost.
   void add(int64_t size, int64_t stride);
   int64_t size() const;
   int64_t innerStride() const { return parts.empty() ? 1 : parts.front().second; }
@@ -70,9 +70,9 @@ struct WorkRow {
 
 /// Bytes of a rank that last longer than a routine.
 struct MemoryRow {
-  /// Kept from step to step: parameters, the optimizer's state; sums of a step; made of parameters for a step; what
-  /// exists once for each slot of a micro-batch: inputs, saved values, messages; the same in the memory of the host.
-  /// Not what is one number.
+  /// Kind of memory: kept from step to step (parameters, the optimizer's state); sums of a step; made from parameters
+  /// for a step; one instance per slot of a micro-batch (inputs, saved values, sent and received activations); slots in
+  /// host memory. Scalars are not counted.
   enum class Kind { Parameters, State, Gradients, Prepared, Slots, HostSlots };
   int64_t device = 0;
   Kind kind = Kind::Parameters;

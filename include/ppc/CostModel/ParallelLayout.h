@@ -141,7 +141,7 @@ std::optional<HeadCut> exchangedHeads(int64_t kvHeads, int64_t groupSize, HeadCu
 std::optional<unsigned> updateCut(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> before, int64_t parts);
 
 /// Checks tpRows and tpDepth for models with `hidden` features and sequences of `sequence` tokens (0: the model has
-/// none). Errors name what does not divide.
+/// none). Errors name the number that does not divide.
 llvm::Error verifyTensorAxes(const ParallelLayout &layout, int64_t hidden, int64_t sequence);
 
 /// Checks gradientGroup and parameterGroup.
@@ -152,8 +152,8 @@ llvm::Error verifyStateGroups(const ParallelLayout &layout);
 /// them, and rows that shard hidden features in addition; or depth that shards these activations instead.
 std::string unpricedPart(const ModelShape &model, const ParallelLayout &layout);
 
-/// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not
-/// divide or what is too large, with both numbers.
+/// Checks that the layout can exist for the model and the job, whatever its time and memory. Errors name the number
+/// that does not divide or is too large, with both numbers.
 llvm::Error verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout);
 
 /// Human-readable: "dp 8 x tp 4 x pp 2, micro-batch 1, 1f1b, zero 1, recompute full".

@@ -1,6 +1,6 @@
 // Behaviour of a software stack, as switches: fused kernels, overlap, types of reductions, time of host code. Never an
 // efficiency: speeds belong to hardware. One YAML file per stack in lib/CostModel/Stacks, with the source of each fact.
-// Defaults depend on what issues kernels: an interpreter fuses nothing, and its caching allocator and libraries hold
+// Defaults depend on the issuer of kernels: an interpreter fuses nothing, and its caching allocator and libraries hold
 // additional memory.
 #ifndef PPC_COSTMODEL_STACK_H
 #define PPC_COSTMODEL_STACK_H
@@ -23,7 +23,7 @@ enum class StageSplit {
   Modules,          // embedding, layers, final norm and head each count one (DeepSpeed `uniform`)
   EmbeddingAsLayer, // embedding and LM head count as a layer each
   FullLayers,       // layers only, each stage as many as the fullest until none are left (DeepSpeed `type:`)
-  LaterLayers,      // layers only; of what does not divide, each of the last stages has one more (InternEvo)
+  LaterLayers,      // layers only; if they do not divide, each of the last stages has one more (InternEvo)
   Balanced,         // by predicted time
 };
 
@@ -72,7 +72,7 @@ struct Stack {
                                       // hand-made shape
   bool validatesUpdateAfterwards = false; // no stage waits for the norm of all gradients: a step that fails is undone
   bool scatterGatherSends = false;        // a sent activation is sharded over tp and gathered after (Megatron-LM)
-  bool copiesSequence = false;      // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
+  bool copiesSequence = false;      // tensors are [batch, sequence, ...]: values gathered along the sequence are copied
   bool replicatesEmbedding = false; // every tensor-parallel rank holds the whole embedding table
   double vocabularyMultiple = 1;    // the vocabulary is padded to a multiple of this times tp
   bool vocabularyParallelLoss = true;       // else logits are gathered on every tensor-parallel rank
@@ -115,9 +115,9 @@ struct Stack {
 /// The kernel where nothing names one: the stack's, or flash2 where the device has no flash3.
 AttentionKernel defaultAttention(const Device &device, const Stack &stack);
 
-/// A stack of lib/CostModel/Stacks by name, or a YAML file of your own; a file whose `name` is one of those changes
-/// that stack: what it does not say stays. Errors: unknown name (lists the known ones), unknown switch, wrong type, by
-/// line and column.
+/// Finds a stack of lib/CostModel/Stacks by name, or reads a YAML file of your own; a file whose `name` is one of those
+/// changes that stack and keeps its other values. Errors: unknown name (lists the known ones), unknown switch, wrong
+/// type, by line and column.
 llvm::Expected<Stack> findStack(llvm::StringRef spelling);
 llvm::Expected<Stack> parseStack(llvm::StringRef name, llvm::StringRef text);
 std::vector<std::string> stackNames();

@@ -27,7 +27,7 @@ struct LayerSums {
   Seconds recomputeModules, recomputeSelective, recomputeFull;
   std::array<Seconds, 2> communication;        // exposed, of forward and backward
   Seconds forwardCommunication;                // communication of forward
-  Seconds forwardLeaving, backwardLeaving;     // links of what leaves a unit
+  Seconds forwardLeaving, backwardLeaving;     // link time of traffic that leaves a unit
   int forwardKernels = 0, backwardKernels = 0; // that the host launches one by one
   Seconds deviceBefore;                        // up to where the host waits for the device
   int kernelsBefore = 0;
@@ -93,7 +93,7 @@ Seconds boundExpertLayer(const PricingContext &context, int64_t layer);
 LayerPrices priceLayers(const PricingContext &context, const LayerTotals &layers);
 
 /// Bytes of sent and received activations that a virtual stage keeps per micro-batch: its output, and the gradient that
-/// it receives; what forward receives is a layer's input.
+/// it receives; the input of forward is a layer's input.
 inline Bytes keptMessages(const LayerPrices &prices, bool isFirst, bool isLast) {
   return (isLast ? Bytes(0) : prices.forwardMessage + prices.backwardMessage) +
          (isFirst ? Bytes(0) : prices.backwardMessage);

@@ -40,8 +40,9 @@ struct StepCost {
   int64_t worstStage = 0;                 // by memory
   Bytes peakMemory;
   bool fits = false;
-  double modelFlops = 0, hardwareFlops = 0; // per step, whole job; modelFlopsPerToken, and with what is recomputed
-  double mfu = 0, hfu = 0;                  // of the devices' peaks in the precision of matmuls (productPrecision)
+  double modelFlops = 0, hardwareFlops = 0; // per step, whole job; modelFlopsPerToken, and with recomputation
+  double mfu = 0, hfu = 0;                  // shares of the devices' peaks in the precision of matmuls
+                                            // (productPrecision)
   double tokensPerSecondPerDevice = 0;
 };
 
@@ -60,8 +61,7 @@ public:
   /// `compiled`: of its PipelineTimer.
   explicit StepEstimator(PipelineTimer::Compiled compiled = {});
   ~StepEstimator();
-  /// Errors: what verifyLayout says; more devices than the cluster holds; a schedule that cannot be made for these
-  /// sizes.
+  /// Errors: as verifyLayout; more devices than the cluster holds; a schedule that cannot be made for these sizes.
   llvm::Expected<StepCost> estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                     const ParallelLayout &layout, const Stack &stack, StepDetail *detail = nullptr);
 

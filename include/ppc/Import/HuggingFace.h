@@ -1,6 +1,6 @@
 // Hugging Face models: config.json -> a checked struct (ppc/Model/ModelConfig.h) -> the model in the ppc dialect.
-// Every architecture that `modelArchitectures` lists. What is not supported is refused by file, key and value, never
-// ignored.
+// Covers every architecture that `modelArchitectures` lists. Unsupported values are refused by file, key and value,
+// never ignored.
 #ifndef PPC_IMPORT_HUGGINGFACE_H
 #define PPC_IMPORT_HUGGINGFACE_H
 
@@ -16,8 +16,7 @@ struct HuggingFaceOptions {
   int64_t sequenceLength = 0;
   int64_t globalBatch = 0; // sequences per step
   /// Each expert takes this many times its even share of a sequence's tokens, sequence x topK / experts, rounded up,
-  /// and drops the others. 0: as many as there are tokens, so that none is dropped, which is what the reference
-  /// computes.
+  /// and drops the others. 0: no limit, so that none is dropped, as in the reference.
   double expertCapacityFactor = 0;
 };
 

@@ -1,8 +1,8 @@
-//===- KernelModel.h - What a launch asks of a GPU -------------------------===//
+//===- KernelModel.h - GPU resources of a launch ---------------------------===//
 //
-// Bounds from below on the time of a launch, each on its own: what its schedulers issue, what its units execute, what
-// memory moves; and whether enough bytes are asked for at once to keep memory busy. From machine code and published
-// throughputs; nothing is run. Latencies, conflicts of banks, partial waves and clocks under load are not in it.
+// Separate lower bounds on the time of a launch: instructions that its schedulers issue, work of its units, memory
+// traffic; and whether enough bytes are in flight to keep memory busy. From machine code and published throughputs;
+// nothing is run. Latencies, bank conflicts, partial waves and clocks under load are not modelled.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPC_KERNELMODEL_KERNELMODEL_H
@@ -53,7 +53,7 @@ struct KernelEstimate {
   double tensorClocks = 0; // clocks of the launch's operations at the peak
   double memoryClocks = 0; // clocks of its bytes at the rate of copies
   int64_t residentThreads = 0;
-  double bytesInFlight = 0, bytesNeeded = 0; // loads; what writes is not waited for
+  double bytesInFlight = 0, bytesNeeded = 0; // bytes of loads; stores are not waited for
 };
 
 /// Estimates a launch. The number of iterations of the main loop follows from the launch's operations (with tensor

@@ -24,7 +24,7 @@ inline constexpr int machineUnitCount = 7;
 /// Unit of an instruction, named without its modifiers' operands: "LDG.E.128", "HMMA.16816.F32.BF16".
 MachineUnit unitOf(llvm::StringRef name);
 
-/// Instructions of a warp, and what they do.
+/// Instructions of a warp, and their effects.
 struct MachineCounts {
   std::array<int64_t, machineUnitCount> byUnit = {};
   int64_t loadedBytes = 0, storedBytes = 0; // per thread, in global memory

@@ -1,5 +1,5 @@
 // A Hugging Face config.json as a checked struct: the sizes (ModelShape), and the numbers that change values but not
-// costs. What is not understood is refused by file, key and value, never ignored.
+// costs. Unknown keys and values are refused by file, key and value, never ignored.
 #ifndef PPC_MODEL_MODELCONFIG_H
 #define PPC_MODEL_MODELCONFIG_H
 
@@ -55,8 +55,8 @@ struct ModelConfig {
   // For messages of who cannot build a part: the key that asks for it; empty when none does.
   std::string dropoutKey, activationKey, ropeKey;
   RoutingNumbers routing;
-  // Keys that decide what given weights compute, by path ("rope_scaling.factor"), with the JSON text of the default:
-  // "null" where the key must be given.
+  // Keys that change the computation with given weights, by path ("rope_scaling.factor"), with the JSON text of the
+  // default: "null" if the key is required.
   std::map<std::string, std::string> keys;
   std::vector<std::string> notes; // for the user: which parts of the file the program will not have
 };
@@ -75,7 +75,7 @@ llvm::ArrayRef<KeyWithoutEffect> keysWithoutEffect();
 /// The file of a model that is given by its config.json or by the folder that holds it.
 std::string modelConfigPath(llvm::StringRef path);
 
-/// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": what is expected, what was found`; an unknown
+/// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": expected EXPECTED, found VALUE`; an unknown
 /// architecture lists the known ones.
 llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
 /// Overload for text in memory; `name` is the file name in messages.

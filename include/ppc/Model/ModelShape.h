@@ -1,5 +1,5 @@
-// The sizes of a language model, as plain data: what a Hugging Face config.json or a row of numbers says, before there
-// is any IR. The cost model, the planner and the importers all start from it.
+// Sizes of a language model, as plain data from a Hugging Face config.json or a row of numbers, before there is any IR.
+// The cost model, the planner and the importers all start from it.
 #ifndef PPC_MODEL_MODELSHAPE_H
 #define PPC_MODEL_MODELSHAPE_H
 
@@ -54,7 +54,7 @@ struct ExpertShape {
   explicit operator bool() const { return experts > 0; }
 };
 
-/// A decoder-only transformer. Sizes are in elements. `verifyModelShape` states what holds for a checked one.
+/// A decoder-only transformer. Sizes are in elements. `verifyModelShape` checks its invariants.
 struct ModelShape {
   std::string name; // name in reports: "Llama-3-8B", or the file
   std::string
@@ -93,19 +93,19 @@ struct ModelShape {
   bool hasIndex(int64_t layer) const {
     return index && std::max<int64_t>(layer - index.first + 1, 0) % index.every == 0;
   }
-  /// No layer differs from another in what hasExperts, hasIndex and hasWindow say.
+  /// Whether hasExperts, hasIndex and hasWindow are equal for all layers.
   bool hasAlikeLayers() const { return !moe && !index && slidingWindow == 0; }
   bool hasWindow(int64_t layer) const { return slidingWindow > 0 && layer % slidingWindowEvery == 0; }
   int64_t queryHeadDim() const { return latent ? latent.nopeHeadDim + latent.ropeHeadDim : headDim; }
   int64_t valueHeadDim() const { return latent ? latent.valueHeadDim : headDim; }
 };
 
-/// Errors name the model, the field, the value and what it should be: sizes < 1, kvHeads not dividing heads, topK >
+/// Errors name the model, the field, the value and the expected values: sizes < 1, kvHeads not dividing heads, topK >
 /// experts, a model of more than 2^60 parameters, ...
 llvm::Error verifyModelShape(const ModelShape &model);
 
 /// Reads a config.json, or the one in a folder, of one of `modelArchitectures` (ModelConfig.h); the result is verified.
-/// Errors: `FILE: key "K": what is expected, what was found`.
+/// Errors: `FILE: key "K": expected EXPECTED, found VALUE`.
 llvm::Expected<ModelShape> readModelShape(llvm::StringRef path);
 
 /// Trained values by part. Tied embeddings count once, in `embedding`. Prediction layers are not counted: they are
@@ -133,7 +133,7 @@ ParameterCounts countPredictionLayer(const ModelShape &model);
 double modelFlopsPerToken(const ModelShape &model, int64_t sequence);
 /// Part of attention in modelFlopsPerToken.
 double attentionFlopsPerToken(const ModelShape &model, int64_t sequence);
-/// Whether these are all keys and all parameters, rather than what is multiplied alone.
+/// Whether modelFlopsPerToken counts all keys and all parameters, rather than only matmuls.
 bool countsAllKeys(const ModelShape &model, int64_t sequence);
 
 /// FLOPs that a device computes per token, by type of kernel. One multiply-add is 2.

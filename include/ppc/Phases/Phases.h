@@ -9,7 +9,7 @@
 
 namespace mlir::ppc {
 
-/// The optimizer's constants; what can change while training (learning rate, steps) belongs to the executable.
+/// The optimizer's constants; settings that can change while training (learning rate, steps) belong to the executable.
 struct TrainOptions : PassPipelineOptions<TrainOptions> {
   Option<int64_t> microBatches{*this, "micro-batches", llvm::cl::desc("micro-batches per step; 0: as ppc.plan says"),
                                llvm::cl::init(0)};

@@ -17,7 +17,7 @@ void buildDevicePhase(OpPassManager &pm, const Target &target, bool profile = fa
 /// pipelines, and the passes they are made of.
 void registerTargetPhases();
 
-/// The dialects of these phases and what bufferization must know of them.
+/// Registers the dialects of these phases and the interfaces that bufferization needs for them.
 void registerTargetDialects(DialectRegistry &registry);
 
 } // namespace mlir::ppc

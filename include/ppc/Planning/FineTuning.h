@@ -34,7 +34,7 @@ llvm::Error verifyTuning(const FineTuning &tuning, const ModelShape &model, cons
 /// "LoRA of rank 16 on base weights of 4 bits, DPO"; empty: no fine-tuning.
 std::string tuningText(const FineTuning &tuning);
 
-/// Elements that change: adapters, or what is not frozen.
+/// Number of trained elements: of adapters, or of weights that are not frozen.
 double trainedParameters(const FineTuning &tuning, const ModelShape &model);
 
 /// Adapts the problem: state, gradients and weight gradients of trained weights, bytes of frozen weights, a reference

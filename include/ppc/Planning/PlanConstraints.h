@@ -25,7 +25,7 @@ llvm::Expected<PlanKey> parsePlanKey(llvm::StringRef text);
 int64_t planValue(const ParallelLayout &layout, PlanKey key);
 /// "8", "on", "interleaved", "full", "all", "by-stage".
 std::string planValueText(PlanKey key, int64_t value);
-/// Error: no number of at least 1 (zero: 0 to 3), or an unknown word; says what is possible.
+/// Error: not a number of at least 1 (zero: 0 to 3), or an unknown word; lists valid values.
 llvm::Expected<int64_t> parsePlanValue(PlanKey key, llvm::StringRef text);
 /// Neutral value of the key, for a layout that does not use it: 1 for degrees, off, none. Precision, Schedule,
 /// MicroBatch and Devices have none: -1.
@@ -41,10 +41,10 @@ public:
   /// key that has no neutral value; the pinned value.
   llvm::Error forbid(llvm::StringRef key, llvm::StringRef value = "");
   void pin(PlanKey key, int64_t value) { pins[int(key)] = value; }
-  /// Only values for which `possible` holds are allowed from now on, whatever is pinned, forbidden or relaxed; `reason`
-  /// says for a key what is. Both must be pure and thread-safe. Pins of before are not checked.
+  /// Allows only values for which `possible` holds from now on, whatever is pinned, forbidden or relaxed; `reason`
+  /// describes the allowed values of a key. Both must be pure and thread-safe. Existing pins are not checked.
   void limit(std::function<bool(PlanKey, int64_t)> possible, std::function<std::string(PlanKey)> reason);
-  /// Drops what pins and forbids say about the key.
+  /// Drops pins and forbids of the key.
   void relax(PlanKey key);
   bool isConstrained(PlanKey key) const {
     return isPinned(key) || onlyNeutral[int(key)] || !forbidden[int(key)].empty();

@@ -1,4 +1,4 @@
-// The decisions of a layout, generated from PlanKeys.td: the enum, and what files, options and people call each.
+// The decisions of a layout, generated from PlanKeys.td: the enum, and the names of each in files, options and text.
 #ifndef PPC_PLANNING_PLANKEYS_H
 #define PPC_PLANNING_PLANKEYS_H
 

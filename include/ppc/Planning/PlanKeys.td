@@ -6,7 +6,7 @@
 include "llvm/TableGen/SearchableTable.td"
 include "mlir/IR/EnumAttr.td"
 
-// `values`: what --KEY takes; empty: nothing pins it but --pin.
+// `values`: values of --KEY; empty: only --pin can set it.
 class PlanKey<string symbol, int number, string spelling, string values, string help> : I32EnumCase<symbol, number, spelling> {
   bits<8> Number = number;
   string Spelling = spelling;

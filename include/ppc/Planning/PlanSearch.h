@@ -58,7 +58,7 @@ struct PlanRequest {
   /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
   std::function<std::string(const ParallelLayout &)> refuse = {};
   unsigned threads = 0;       // 0: one per core. The result is the same for any number
-  int64_t maxEvaluations = 0; // stop after that many; 0: search to the end. The gap says what may be missing
+  int64_t maxEvaluations = 0; // stop after that many; 0: search to the end. The gap bounds the loss
   /// Called from the thread that searches, some hundred times a second at most.
   std::function<void(const SearchProgress &)> progress = {};
 };
@@ -73,14 +73,14 @@ constexpr double frontierSpan = 2;
 /// Its points lie a 32nd of the memory apart, in spaces of more grids than this an 8th.
 constexpr size_t manyGrids = 100000;
 
-/// The device's memory minus what the stack's programs need beyond what is foreseen: its `memory_margin`, at least 256
-/// MiB, at most a GiB for each percent.
+/// Device memory minus a reserve for memory that the cost model does not cover: the stack's `memory_margin`, at least
+/// 256 MiB, at most a GiB for each percent.
 Bytes planMemoryLimit(const Cluster &cluster, const Stack &stack);
 
 /// Memory limit of the devices of pipeline stage `stage`: the request's limit or planMemoryLimit; on clusters of
 /// several groups the lesser of both, by the stage's group.
 Bytes stageMemoryLimit(const PlanRequest &request, const ParallelLayout &layout, size_t stage);
-/// Whether it does, and what it offloads fits into its host.
+/// Whether it does, and its offloaded state fits into its host.
 bool fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage, const MemoryBreakdown &memory);
 
 struct Plan {
@@ -118,7 +118,7 @@ struct Infeasibility {
     Capability, // only layouts that `refuse` names
   } limit = Limit::Shape;
   std::string reason; // one sentence with figures
-  // Memory: the layout that needs least, what its worst stage needs, and the part that is largest there.
+  // Memory: the layout that needs least, the memory of its largest stage, and the largest part of that.
   std::optional<Plan> closest;
   int64_t stage = 0;
   Bytes needed, available;
@@ -139,8 +139,8 @@ struct PlanSearchResult {
   /// the end).
   Seconds lowerBound;
   double gap = 0; // the least such time that was found / lowerBound - 1
-  /// Simplest lower bound on all layouts: perfect pipelines, no exposed communication between ranks except what layers
-  /// need.
+  /// Simplest lower bound on all layouts: perfect pipelines, no exposed communication between ranks except that of
+  /// layers.
   Seconds relaxedBound;
   std::vector<std::string> notes; // "uses 120 of 128 devices: ..."
   std::optional<Infeasibility> infeasibility;

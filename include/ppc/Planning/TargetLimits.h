@@ -7,8 +7,8 @@
 
 namespace mlir::ppc {
 
-/// Limits what the constraints allow to what programs of the target know; pins that ask for more are errors that name
-/// what is lacking. What depends on several decisions together, or on the model, is left to `lackedBy`.
+/// Restricts the constraints to decisions that programs of the target support; pins that need more are errors that name
+/// the missing capability. `lackedBy` checks conditions on several decisions together, or on the model.
 void limitToTarget(const TargetCapabilities &target, PlanConstraints &constraints);
 
 /// Describes a pin that programs of the target cannot run: without the model, and only pins; empty: none. `precision`:

@@ -54,7 +54,7 @@ std::string offeredText(const TrainingSoftware &software, PlanKey key);
 /// The first part of a layout that the software cannot be asked for, with its value; empty: it can start it.
 std::string lackingPart(const TrainingSoftware &software, const ModelShape &model, const ParallelLayout &layout);
 
-/// Limits what the constraints allow to what the software offers; pins that ask for more are errors that name it.
+/// Restricts the constraints to layouts that the software offers; pins that ask for more are errors that name it.
 void limitToSoftware(const TrainingSoftware &software, PlanConstraints &constraints);
 
 /// Prints the table as Markdown (docs/performance/sources.md).

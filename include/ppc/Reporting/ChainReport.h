@@ -18,8 +18,8 @@ struct ChainReport {
 
 /// Prints the plans, and the shardings of the best one.
 void printChainPlans(const ChainReport &report, llvm::raw_ostream &out);
-/// "ops": every op of the best plan with its times; "memory": per stage; "search": how many grids each rule took out.
-/// Error: another name, with what is possible.
+/// "ops": every op of the best plan with its times; "memory": per stage; "search": the number of meshes that each rule
+/// excluded. Error: another name, with the possible ones.
 llvm::Error printChainExplanation(const ChainReport &report, llvm::StringRef name, llvm::raw_ostream &out);
 /// Prints the sharding of each op in the layers of the plan, one row for layers that are sharded alike.
 void printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm::raw_ostream &out);

@@ -1,5 +1,5 @@
-// The result of a search with everything that reports show of it: where each plan's time goes, what its steps are made
-// of. All outputs of ppc-plan (tables, JSON, pages, traces) are written from this one structure.
+// The result of a search with everything that reports show: the time of each plan by activity, the parts of its steps.
+// All outputs of ppc-plan (tables, JSON, pages, traces) are written from this one structure.
 #ifndef PPC_REPORTING_PLANREPORT_H
 #define PPC_REPORTING_PLANREPORT_H
 
@@ -20,7 +20,7 @@ namespace mlir::ppc {
 enum class TimeKind {
   Matmul,
   Attention,
-  Memory,             // compute in forward and backward, by what bounds it
+  Memory,             // compute in forward and backward, by the resource that bounds it
   Recompute,          // recomputation in backward
   Waiting,            // for the host to issue kernels, for offloaded activations; compute time that transfers take
   LayerCommunication, // exposed collectives inside layers
@@ -77,8 +77,8 @@ struct PlanReport {
   std::vector<TuningPhase> phases; // empty: the step is the training alone
 };
 
-/// Fills in what fine-tuning adds to the best plan: elements that change, and phases where other models or generation
-/// take part in a step. `model`: as it is, without what applyTuning changed. Errors: generation does not fit at all.
+/// Adds the facts of fine-tuning to the best plan: trained elements, and phases in which other models or generation
+/// take part in a step. `model`: without the changes of applyTuning. Errors: generation does not fit at all.
 llvm::Error addPhases(const FineTuning &tuning, const ModelShape &model, PlanReport &report);
 /// Prints the phases of tuning below the table of plans; nothing if every weight is trained on next tokens.
 void printTuning(const PlanReport &report, llvm::raw_ostream &out);
@@ -153,7 +153,7 @@ std::string runnersText(const PlanReport &report);
 /// Returns whether the report's stack is PPC's own programs.
 bool isOwnStack(const Stack &stack);
 
-/// The plans' table, why the first beats the second, what other decisions would cost, how the search went.
+/// Prints the plans' table, why the first beats the second, costs of other decisions, statistics of the search.
 void printPlans(const PlanReport &report, llvm::raw_ostream &out);
 void printFrontier(const PlanReport &report, llvm::raw_ostream &out);
 /// Prints the explanation of `name`: "time", "memory", "ops", "timeline", "search"; a key of the layout; "stage:N"; an
@@ -161,10 +161,10 @@ void printFrontier(const PlanReport &report, llvm::raw_ostream &out);
 llvm::Error printExplanation(const PlanReport &report, llvm::StringRef name, llvm::raw_ostream &out);
 /// Why a decision is none in the best plan ("there is one pipeline stage and nothing to schedule"); empty: it is one.
 std::string nothingToDecide(const PlanReport &report, PlanKey key);
-/// Why what the best plan says of a key does nothing in it: that, or "activations stay on the device: ..."; empty: it
-/// does something.
+/// Reason why the best plan's value of a key has no effect: that, or "activations stay on the device: ..."; empty: it
+/// has one.
 std::string whyIdle(const PlanReport &report, PlanKey key);
-/// One sentence that names the limit, and what would be possible, one line each.
+/// Prints a sentence that names the limit, and possible requests, one line each.
 void printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out);
 
 /// Everything, for programs (docs/guide/Plan.md lists the keys).

@@ -45,7 +45,7 @@ struct PipelineProgram {
   /// `weight[i]` from B to W.
   double peak(int64_t device, llvm::ArrayRef<double> forward, llvm::ArrayRef<double> weight) const;
 
-  /// For the replay (PipelineTime.cpp).
+  /// Action for the replay (PipelineTime.cpp).
   struct Action {
     int32_t needs; // distance back to the action whose message this one waits for, in the order run; 0: none
     uint16_t device;
@@ -80,8 +80,8 @@ struct PipelineProgram {
 };
 
 /// Compiled schedules. Finds the steady states of a schedule by comparing two that differ by a period's micro-batches,
-/// and keeps both for every larger number of micro-batches; what does not line up is compiled action by action: a
-/// program always means the same as its schedule. Not thread-safe.
+/// and keeps both for every larger number of micro-batches; parts that do not line up are compiled action by action: a
+/// program is always equivalent to its schedule. Not thread-safe.
 class PipelinePrograms {
 public:
   PipelinePrograms();

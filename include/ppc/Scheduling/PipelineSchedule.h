@@ -126,7 +126,7 @@ struct PipelineScheduleKind {
   std::vector<llvm::StringRef> aliases = {}; // other names in use
   /// [replica][virtual stage] -> device, for any number of micro-batches. Null: one replica, stage s on device s.
   std::vector<std::vector<int64_t>> (*place)(const PipelineShape &shape) = nullptr;
-  /// Adds what one device runs, where that follows from the shape alone. Null: what others run decides it.
+  /// Adds the actions of one device, if they follow from the shape alone. Null: actions of other devices decide them.
   void (*makeDevice)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) = nullptr;
   /// Limits that hold for any number of micro-batches; bounds of steps are made of them. Null: none are known.
   std::vector<OrderLimit> (*orderLimits)(const PipelineShape &shape) = nullptr;
@@ -164,7 +164,7 @@ int64_t defaultSlices(llvm::StringRef schedule, int64_t devices);
 /// The kind of that name or alias. Error: lists the known names.
 llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRef name);
 
-/// Errors say what would be legal: numbers < 1; chunks or slices that the schedule has no use for or lacks; devices or
+/// Errors name legal values: numbers < 1; chunks or slices that the schedule does not use or lacks; devices or
 /// micro-batches that it cannot divide.
 llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
@@ -186,8 +186,8 @@ llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int6
 /// sends to leave a slot. Requires actions that exist.
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule);
 
-/// The least K from `atLeast` on such that no two micro-batches of these actions with the same m % K are in flight at
-/// once: of what several stages of a device use together.
+/// Returns the minimum K from `atLeast` on such that no two micro-batches of these actions with the same m % K are in
+/// flight at once: for values that several stages of a device use together.
 int64_t leastSlots(llvm::ArrayRef<PipelineAction> actions, int64_t atLeast);
 
 } // namespace mlir::ppc

@@ -19,7 +19,7 @@ struct PipelineTime {
   llvm::SmallVector<Seconds, 64> begin, end; // per device: when its first action starts, when it is free
   int64_t replayed = 0;                      // actions that were replayed to find out
 
-  /// Idle share of the busiest device: what no better balance, only a better order, could win back.
+  /// Idle share of the busiest device: the part that no better balance, only a better order, could recover.
   double bubbleRate() const;
 
   /// The longest that a device takes from its first action to its last. Step follows step in this time where no device

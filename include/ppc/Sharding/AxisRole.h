@@ -11,7 +11,7 @@ namespace mlir::ppc {
 enum class AxisRole {
   Stage,   // other layers: pipeline ranks; only in programs, a plan has `stages`
   Data,    // other samples of the batch
-  Tensor,  // other parts of what samples become
+  Tensor,  // other parts of the activations
   Context, // other parts of the same sequences
   Expert,  // other experts
   Replica, // nothing: ranks do the same work

@@ -40,7 +40,7 @@ std::string toString(const Layout &layout, llvm::ArrayRef<LayoutAxis> grid);
 /// Product of the sizes of `axes`.
 int64_t groupSize(llvm::ArrayRef<int> axes, llvm::ArrayRef<LayoutAxis> grid);
 
-/// Extents of what each rank holds: ceil(n / k) per dimension.
+/// Extents of each rank's local block: ceil(n / k) per dimension.
 std::vector<int64_t> localShape(llvm::ArrayRef<int64_t> shape, const Layout &layout, llvm::ArrayRef<LayoutAxis> grid);
 
 /// Verifies a layout. Errors: a rank other than the shape's, an axis that the mesh lacks, an axis used twice, partial

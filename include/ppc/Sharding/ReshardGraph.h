@@ -1,5 +1,5 @@
-// Shortest paths between the layouts of one tensor: what every search over reshard steps asks, whatever it pays for a
-// step (bytes in the compiler, seconds in the planner). Layouts are met as paths reach them, and what was found stays.
+// Shortest paths between the layouts of one tensor, for every search over reshard steps, whatever the cost of a step
+// (bytes in the compiler, seconds in the planner). Layouts are created as paths reach them, and results are cached.
 #ifndef PPC_SHARDING_RESHARDGRAPH_H
 #define PPC_SHARDING_RESHARDGRAPH_H
 

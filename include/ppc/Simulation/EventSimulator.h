@@ -1,5 +1,5 @@
-// Runs a task graph: from event to event, where an event is the end of a task, rates are constant in between and follow
-// from what runs. Time and memory grow with tasks and dependences; some 0.3 us per task.
+// Runs a task graph from event to event: an event is the end of a task, rates are constant in between and follow from
+// the running tasks. Time and memory grow with tasks and dependences; some 0.3 us per task.
 #ifndef PPC_SIMULATION_EVENTSIMULATOR_H
 #define PPC_SIMULATION_EVENTSIMULATOR_H
 

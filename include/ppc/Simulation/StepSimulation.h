@@ -9,7 +9,7 @@
 
 namespace mlir::ppc {
 
-/// A rank's queues; what is in one runs in order.
+/// A rank's queues; tasks of one queue run in order.
 enum class SimulatedStream : uint8_t {
   Compute,
   LayerCollectives, // tensor-, context- and expert-parallel, inside layers

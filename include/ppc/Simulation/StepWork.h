@@ -70,7 +70,7 @@ Seconds totalTime(const GroupTimes &times);
 StepWork deriveStepWork(const PricingContext &context, const StepDetail &detail, const StepCost &cost,
                         PipelineSchedule schedule);
 
-/// Durations alone: chunks of one layer each, no state, no contention. What PipelineTimer times.
+/// Work with durations only, as PipelineTimer times them: chunks of one layer each, no state, no contention.
 StepWork workOfDurations(PipelineSchedule schedule, llvm::ArrayRef<StageDurations> durations,
                          const PipelineMessages &messages);
 

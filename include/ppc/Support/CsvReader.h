@@ -16,9 +16,9 @@ struct CsvTable {
   std::vector<int64_t> lines;                 // line of the file at which each row begins
 };
 
-/// Cells may be quoted; "" inside quotes is a quote. Blank lines are skipped, CRLF is a line end. `name` is what
-/// messages call the text. Errors (`NAME:LINE: error: ...`): no header, a repeated column, a row with another number of
-/// cells, a quote that does not end, a NUL byte.
+/// Reads CSV. Cells may be quoted; "" inside quotes is a quote. Blank lines are skipped, CRLF is a line end. `name` is
+/// the file name in messages. Errors (`NAME:LINE: error: ...`): no header, a repeated column, a row with another number
+/// of cells, a quote that does not end, a NUL byte.
 llvm::Expected<CsvTable> readCsv(llvm::StringRef name, llvm::StringRef text);
 
 /// The cell as CSV: quoted when it has to be.

@@ -1,4 +1,4 @@
-// Says on standard error what a tool does, where it says nothing else for long: `note: partition: 12 s so far`.
+// Prints a tool's activity on standard error if it prints nothing else for long: `note: partition: 12 s so far`.
 #ifndef PPC_SUPPORT_HEARTBEAT_H
 #define PPC_SUPPORT_HEARTBEAT_H
 

@@ -1,5 +1,5 @@
 // Reading of files that a user names. Tools read files through this header only (tools/dev/check-files.py), so that no
-// file makes a tool hang or take all memory, and no output can destroy what has been read.
+// file makes a tool hang or take all memory, and no output can destroy an input.
 #ifndef PPC_SUPPORT_INPUTFILE_H
 #define PPC_SUPPORT_INPUTFILE_H
 

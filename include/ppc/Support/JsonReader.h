@@ -28,7 +28,7 @@ namespace mlir::ppc {
 class JsonReader {
 public:
   /// The top-level object of a file. Errors: unreadable; not JSON (`config.json:3:15: expected , or ]`); not an object;
-  /// what checkJsonText refuses.
+  /// text that checkJsonText refuses.
   static llvm::Expected<JsonReader> fromFile(llvm::StringRef path);
   /// Overload for text in memory; `name` is the file name in messages.
   static llvm::Expected<JsonReader> fromText(llvm::StringRef name, llvm::StringRef text);

@@ -1,6 +1,6 @@
-// The sizes up to which readers, tools and trained programs work, each once. docs/reference/Limits.md lists the same
-// numbers with what happens beyond them; a test holds the two equal. Plain numbers and no includes but <cstdint>: the
-// runtime, which shares little else with the compiler, reads them too.
+// Maximum sizes for readers, tools and trained programs, each once. docs/reference/Limits.md lists the same numbers
+// with the behaviour beyond them; a test holds the two equal. Plain numbers and no includes but <cstdint>: the runtime,
+// which shares little else with the compiler, reads them too.
 #ifndef PPC_SUPPORT_LIMITS_H
 #define PPC_SUPPORT_LIMITS_H
 
@@ -44,7 +44,7 @@ constexpr double optimizerConstant = 1e30; // weight decay and norms, within 32 
 constexpr int64_t checkSteps = 1'000'000;  // training steps that a compilation is checked by
 
 // Words.
-constexpr int64_t silentSeconds = 6; // until a tool that still works says what it does
+constexpr int64_t silentSeconds = 6; // until a tool that still works prints its activity
 
 // Budgets.
 constexpr double budget = 1e30; // tokens, or dollars per device-hour

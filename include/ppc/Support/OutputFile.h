@@ -18,9 +18,9 @@ class raw_ostream;
 
 namespace mlir::ppc {
 
-/// Opens the null device where one of the descriptors 0 to 2 is closed, so that no file gets its number and with it
-/// what is printed. Reading input and writing output fail as on the closed one; errors and notes go nowhere. To be
-/// called before anything is opened.
+/// Opens the null device for each closed descriptor of 0 to 2, so that no file gets its number and receives printed
+/// text. Reading input and writing output fail as on the closed one; errors and notes go nowhere. Call it before
+/// anything is opened.
 void reserveStandardStreams();
 
 enum class OutputKind { Data, Executable };
@@ -36,8 +36,8 @@ public:
   OutputFile(const OutputFile &) = delete;
   ~OutputFile();
 
-  /// Writes all that `print` prints. Its error is passed on and leaves the old file. Other errors name the option, the
-  /// path and what the system says.
+  /// Writes the output of `print`. An error of `print` is passed on and leaves the old file. Other errors name the
+  /// option, the path and the system's message.
   llvm::Error write(llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print);
 
   /// Whether it is written in place.
@@ -68,7 +68,7 @@ public:
   /// Records that `path` is read because of `option`; MODEL is an option, too. Names that are not files are ignored:
   /// presets.
   void reads(llvm::StringRef option, llvm::StringRef path);
-  /// `path` is read though no option names it. `what`: "the runtime library".
+  /// Records that `path` is read though no option names it. `what`: "the runtime library".
   void needs(llvm::StringRef what, llvm::StringRef path);
 
   /// To be called before long work begins. Refuses, by name of the option: an empty path, a folder, a special file, a
@@ -79,7 +79,7 @@ public:
 
 private:
   struct Input {
-    std::string what; // "what --plan reads"
+    std::string what; // use of the file: "what --plan reads"
     llvm::sys::fs::UniqueID file;
   };
   struct Output {

@@ -1,5 +1,5 @@
 // Reader of the mappings of a YAML file with exact errors: `FILE:LINE:COLUMN: error: ...` with the key, the value and
-// what is possible. The first error sticks: after it the readers return fall-back values, so a client reads a whole
+// the expected values. The first error sticks: after it the readers return fall-back values, so a client reads a whole
 // table of keys and asks for the error once. If it is a missing key, later missing keys are appended to it. LLVM parses
 // the text; anchors, tags and several documents are refused.
 #ifndef PPC_SUPPORT_YAMLREADER_H
@@ -65,7 +65,7 @@ public:
   /// The integers within [minimum, maximum] of a list.
   std::vector<int64_t> integers(llvm::StringRef key, int64_t minimum, int64_t maximum);
 
-  /// Records an unknown key, with the keys that were asked for as what is possible.
+  /// Records an unknown key, with the keys that were asked for as the expected ones.
   void finish();
   /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it
   /// has no such key.

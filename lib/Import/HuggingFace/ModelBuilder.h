@@ -1,6 +1,5 @@
 // Builds @loss front to back. Each use of a parameter appends a function argument, so arguments are in Hugging Face's
-// order of first use. Families differ in names (ParameterNames) and in what the shape says; the parts are one file
-// each.
+// order of first use. Families differ in names (ParameterNames) and in the shape; the parts are one file each.
 #ifndef PPC_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
 #define PPC_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
 
@@ -105,7 +104,7 @@ private:
   /// One more way in which files store a parameter; the first is how they are written.
   void storedAs(const std::string &parameter, ArrayRef<Attribute> parts);
   void storeExperts(const std::string &name);
-  /// Keys of the configuration that decide what the weights compute, with their defaults as JSON.
+  /// Keys of the configuration that change the computation with given weights, with their defaults as JSON.
   DictionaryAttr configKeys();
   /// Value of `ppc.weights` of the module.
   DictionaryAttr weightMap();

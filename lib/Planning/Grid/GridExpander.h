@@ -59,8 +59,8 @@ public:
     /// Lower bound for each state, in the order of PlanSpace::states; infinity: it does not fit. Rounded down.
     llvm::SmallVector<float, 0> states;
   };
-  /// As boundGrid, with what memory demands (GridBound.cpp). Slower. `probes`: of the choices that `probe` goes
-  /// through.
+  /// As boundGrid, but also considers memory (GridBound.cpp). Slower. `probes`: only for the choices that `probe`
+  /// visits.
   RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit, bool probes = false);
 
   /// Adds every choice of the degree combination that fits in `limit` and may be faster than the targets' cutoffs.

@@ -9,7 +9,7 @@
 
 namespace mlir::ppc {
 
-/// Bounds are sums in another order than what they bound.
+/// Bounds are summed in another order than the exact costs.
 constexpr double slack = 1 - 1e-9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -17,7 +17,7 @@ std::array<int64_t, layerKinds> countKinds(const ModelShape &model);
 bool isLayer(int kind);
 /// Time of one micro-batch on all stages, layers kept or wholly recomputed, and of the shortest layer.
 GridExpander::KeyBound sumUp(const LayerPrices &prices, const std::array<int64_t, layerKinds> &counts, bool recomputed);
-/// Backwards may pair with forwards and save what they overlap.
+/// Backwards may pair with forwards, which saves the overlap.
 inline double chainOf(const StageDurations &durations) {
   return (durations.forward + durations.pairedBackward()).value;
 }

@@ -83,7 +83,7 @@ public:
 
   const PlanRequest &request;
   PlanConstraints constraints;
-  const int64_t id = nextId(); // differs between all spaces: keys what others cache
+  const int64_t id = nextId(); // differs between all spaces: key of caches
 
 private:
   static int64_t nextId();

@@ -88,7 +88,7 @@ bool mayTake(double x, const std::array<ResidenceTerms, 2> &terms, const Pipelin
 double leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors,
                  const ResidenceRoom &room, double most = std::numeric_limits<double>::infinity());
 
-/// Leaves in `floors` what no other one of them is below.
+/// Adds a floor and drops floors in `floors` that are never above another one.
 void addFloor(llvm::SmallVectorImpl<PipelineFloor> &floors, const PipelineFloor &floor);
 
 /// Bytes of some device at least: its share of the state and of one micro-batch. `full`: all layers recomputed.

@@ -36,7 +36,7 @@ public:
   BoundedSpace enumerate(const PlanConstraints &constraints, int64_t devices) const;
   /// Computes the bound of every degree combination.
   BoundedSpace bound(const PlanConstraints &constraints, int64_t devices);
-  /// With the bound of every key.
+  /// Adds the bound of every key.
   BoundedSpace boundKeys(BoundedSpace bounded);
   /// The grids of `whole` that tighter constraints leave.
   static BoundedSpace restrict(const BoundedSpace &whole, const PlanConstraints &constraints);

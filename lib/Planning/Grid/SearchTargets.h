@@ -45,7 +45,7 @@ template <typename... Keys> constexpr DecidedKeys decided(PlanKey key, Keys... m
 struct SearchTarget {
   explicit SearchTarget(size_t capacity, std::vector<std::pair<PlanKey, int64_t>> avoided = {})
       : avoided(std::move(avoided)), found(capacity) {}
-  /// Whether what is decided leaves layouts without the avoided values.
+  /// Whether the known decisions allow layouts without the avoided values.
   bool admits(const ParallelLayout &layout, DecidedKeys known) const;
 
   std::vector<std::pair<PlanKey, int64_t>> avoided;

@@ -21,13 +21,13 @@ struct StageGroup {
 };
 std::vector<StageGroup> groupStages(const PipelineProgram &program);
 
-/// Layers and recomputed layers of every virtual stage, and what that costs.
+/// Layers and recomputed layers of every virtual stage, and their costs.
 struct StageFit {
   std::vector<int64_t> cut, recomputed;
   std::vector<ChunkCost> chunks;
 };
 
-/// The stages of one choice of layout. Refers to what it is made of.
+/// The stages of one choice of layout. Refers to its arguments.
 class StageFitter {
 public:
   /// `context`: with the layout's state, recomputation and number of chunks. `prices`: of its layers; one set for all

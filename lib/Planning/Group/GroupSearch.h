@@ -14,7 +14,7 @@ struct GroupGrid {
 
 /// The space of pipelines over several groups, enumerated once for the search and for its exhaustive twin in the tests.
 /// tp: divisors of the heads that fit into the innermost unit of every group; cp: powers of two; dp and micro-batch:
-/// what divides the batch; ep: divisors of the experts. Every order of the groups, every number of stages on each. A
+/// divisors of the batch; ep: divisors of the experts. Every order of the groups, every number of stages on each. A
 /// pinned degree is taken as it is.
 class GroupSpace {
 public:

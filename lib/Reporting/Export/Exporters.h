@@ -33,7 +33,7 @@ llvm::Expected<std::string> deepSpeedJson(const ExportInput &input, ExportNotes 
 llvm::Error checkMegatronModel(const ModelShape &model, const ExportNotes &notes);
 /// Note for targets whose files do not place stages on groups of devices.
 void noteGroups(const ParallelLayout &layout, ExportNotes &notes);
-/// Note for targets whose files do not name the kernel of attention; `instead`: what selects it there.
+/// Note for targets whose files do not name the kernel of attention; `instead`: the setting that selects it there.
 void noteAttention(const ParallelLayout &layout, llvm::StringRef instead, ExportNotes &notes);
 /// Note for targets whose training script enables recomputation.
 void noteScriptedRecompute(const ParallelLayout &layout, ExportNotes &notes);

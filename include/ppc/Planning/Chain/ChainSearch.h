@@ -65,7 +65,7 @@ struct ChainRequest {
   std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
   std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
   int64_t maxSearches =
-      300; // searches over templates, after which the best so far is given; the bound says what may be missing
+      300; // maximum number of searches over templates; then the best result so far is returned, with its bound
 };
 
 struct ChainPlan {

@@ -36,8 +36,8 @@ public:
   /// to do each of the same, of which the better one is taken (less memory for more time).
   void addCosts(int a, int b, std::vector<TableCost> costs, std::vector<TableCost> others = {});
 
-  /// The sum of all tables at an assignment (one value per variable). Of two ways the one that is cheaper at
-  /// `pricePerByte`.
+  /// Sum of all tables at an assignment (one value per variable). If an entry has two alternatives, the one that is
+  /// cheaper at `pricePerByte` counts.
   TableCost evaluate(llvm::ArrayRef<int> assignment, double pricePerByte = 0) const;
 
   struct Table {

@@ -45,7 +45,7 @@ Layout resultLayout(const TemplateOp &op, const OpStrategy &strategy, int number
 /// if the result itself is partial, each part has the full gradient.
 Layout operandGradientLayout(const TemplateOp &op, const OpStrategy &strategy, int number);
 
-/// ceil(size / parts) of each factor: what the rank with most of everything does.
+/// ceil(size / parts) of each factor: the extents on the rank with the largest blocks.
 std::vector<int64_t> localFactorSizes(const TemplateOp &op, const OpStrategy &strategy,
                                       llvm::ArrayRef<LayoutAxis> grid);
 

@@ -8,7 +8,7 @@
 
 namespace mlir::ppc {
 
-/// One loop of an op, and what a plan may do with it.
+/// One loop of an op, and the ways in which a plan may shard it.
 struct TemplateFactor : Factor {
   bool isData = false; // cutDimension has sharded it: its data-parallel part is done
   /// Plans may shard it, programs that PPC partitions cannot yet (angles of positions).
@@ -73,7 +73,7 @@ struct OpTemplate {
   std::string name;
   std::vector<TemplateValue> values;
   std::vector<TemplateOp> ops;
-  std::vector<int> inputs, outputs; // Boundary values, and what the next template receives as its inputs, in order
+  std::vector<int> inputs, outputs; // Boundary values, and the inputs of the next template, in order
 
   /// Errors: a number out of range, a factor whose size differs from its dimension, an operand used before it is
   /// computed.

@@ -32,7 +32,7 @@ struct TemplatePricing {
   bool regather = true;
   /// Values move as in programs that PPC partitions (ReshardTimes).
   bool compiled = false;
-  /// Restrict what is tried (a pin, a menu); empty: everything.
+  /// Restrict the choices (a pin, a menu); empty: everything.
   std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
   std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
 };
@@ -63,8 +63,8 @@ struct TemplateChoice {
 struct Movement {
   int value = 0;
   int user = -1;             // the first op of the layer that uses it; -1: only later layers use it
-  Seconds forward, gradient; // gradient: of a parameter, a micro-batch's share of what happens once per step
-  Seconds again;             // in backward: what was gathered for forward is gathered again, for `forward` seconds
+  Seconds forward, gradient; // gradient: for a parameter, a micro-batch's share of the costs once per step
+  Seconds again;             // in backward: the value is gathered again as for forward, for `forward` seconds
   Bytes traffic;             // bytes of the layouts other than the one it is made in
   Bytes kept;                // bytes of an activation, from forward to backward; of a parameter, copies and their
                              // gradients
@@ -108,7 +108,7 @@ private:
              std::tie(other.value.dims, other.value.partial, other.gradient.dims, other.gradient.partial);
     }
   };
-  /// One use: the variable of the user and what each of its values needs.
+  /// One use: the variable of the user and the layout that each of its values needs.
   struct Use {
     int variable, op; // op -1: an output of the layer
     std::vector<Need> needs;

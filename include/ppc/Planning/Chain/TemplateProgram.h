@@ -22,8 +22,8 @@ struct TemplateProgram {
 std::optional<LayerTransfer> transferOf(const ReshardStep &step, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                                         llvm::ArrayRef<LayoutAxis> grid, int64_t stride = 1);
 
-/// `context` says what the stack overlaps and fuses; its layout's tp is the size of the whole grid of `pricing`.
-/// `pricePerByte`: at which the choice was made.
+/// Builds the program. `context` has the stack's overlap and fusion; its layout's tp is the size of the whole mesh of
+/// `pricing`. `pricePerByte`: cost of memory at which the choice was made.
 TemplateProgram buildTemplateProgram(const TemplatePricing &pricing, const PricingContext &context,
                                      const OpTemplate &layer, TemplateNetwork &network, const TemplateChoice &choice,
                                      double pricePerByte);

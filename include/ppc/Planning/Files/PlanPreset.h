@@ -38,8 +38,8 @@ PresetModel presetModel(const ModelShape &model, const TrainingJob &job);
 PlanSections expandLayout(const ParallelLayout &layout, const PresetModel &model, llvm::ArrayRef<int64_t> firstLayers);
 
 /// Returns the layout whose expansion shards everything into as many parts as `plan` does, whatever its axes are
-/// called; decisions that plans do not have come from `base`. Errors: no layout has such an expansion, with what it
-/// would shard differently.
+/// called; decisions that plans do not have come from `base`. Errors: no layout has such an expansion, with the first
+/// difference.
 llvm::Expected<ParallelLayout> layoutOfPlan(const PlanSections &plan, const PresetModel &model,
                                             const ParallelLayout &base);
 

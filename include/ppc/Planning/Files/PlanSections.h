@@ -87,8 +87,8 @@ struct PlannedProgram {
       [](int64_t, int64_t, llvm::StringRef) { return ""; };
 };
 
-/// Reads the sections and checks them against each other, the program and what the target runs. Errors:
-/// `FILE:LINE:COLUMN: error: ...` with what would be right, for whatever could not be compiled or would mean nothing.
+/// Reads the sections and checks them against each other, the program and the capabilities of the target. Errors:
+/// `FILE:LINE:COLUMN: error: ...` with valid values, for parts that could not be compiled or would have no effect.
 llvm::Expected<PlanSections> readPlanSections(YamlReader file, const PlannedProgram &program,
                                               const TargetCapabilities &target);
 
