@@ -2,7 +2,7 @@
 # Plan: llama-3-8b, dp 4 x tp 2 x pp 2 x vp 2, sp, micro-batch 1, dualpipev, zero 3, recompute full
 # - the flavor sets sizes, positions and router of the model
 # - the plan assumes the attention kernel flash2; model_registry's attn_backend decides it
-# - data, tokenizer, learning rate and length of training are those of llama3_8b()
+# - llama3_8b() sets data, tokenizer, learning rate and length of training
 from torchtitan.config import CompileConfig, ParallelismConfig
 from torchtitan.distributed.activation_checkpoint import FullAC, SelectiveAC
 from torchtitan.models.llama3 import model_registry
