@@ -149,7 +149,7 @@ LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   llvm::StringSet<> seen;
   int64_t left = limits::devices;
   if (roles.size() != names.size())
-    return emitError() << "grid has " << names.size() << " axes and " << roles.size() << " roles";
+    return emitError() << "mesh has " << names.size() << " axes and " << roles.size() << " roles";
   for (auto [name, size] : llvm::zip_equal(names, sizes)) {
     if (!seen.insert(name.getValue()).second)
       return emitError() << "mesh axis " << name << " appears twice";

@@ -248,12 +248,12 @@ func.func @local_slice_c2(%x: tensor<5x8xf32>) {
 
 // -----
 
-// expected-error @below {{grid axis "dp" appears twice}}
+// expected-error @below {{mesh axis "dp" appears twice}}
 "test.op"() {grid = #ppc.grid<dp = 2, dp = 4>} : () -> ()
 
 // -----
 
-// expected-error @below {{grid axis "dp" has size 0, expected at least 1}}
+// expected-error @below {{mesh axis "dp" has size 0, expected at least 1}}
 "test.op"() {grid = #ppc.grid<dp = 0>} : () -> ()
 
 // -----

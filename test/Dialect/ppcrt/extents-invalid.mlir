@@ -48,7 +48,7 @@ ppcrt.program @p grid <pp = 1> micro_batches 4294967296 {
 
 // -----
 
-// expected-error @below {{grid axis "dp" of size 1048576 makes more than 1048576 devices}}
+// expected-error @below {{mesh axis "dp" of size 1048576 makes more than 1048576 devices}}
 ppcrt.program @p grid <pp = 2, dp = 1048576> micro_batches 1 {
 }
 

@@ -60,7 +60,7 @@ ppcrt.program @train grid <pp = 1> micro_batches 3 copies 2 {
 // -----
 
 // program_c2
-// expected-error @below {{needs "pp" as the first axis of its grid}}
+// expected-error @below {{needs "pp" as the first axis of its mesh}}
 ppcrt.program @p grid <dp = 1> micro_batches 1 {
 }
 
@@ -225,7 +225,7 @@ ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
 // buffer_c5
 ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {
-    // expected-error @below {{which is no way to cut}}
+    // expected-error @below {{which does not fit}}
     ppcrt.buffer @b parameter "w" : memref<4xf32> sharding <[{dp}, {}]>
   }
 }

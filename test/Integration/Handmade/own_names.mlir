@@ -1,6 +1,6 @@
 // right: loss 8.86173, gradient 4.09118
 // run: --micro-batch 2
-// refused: --micro-batch 4 --tp 2: tp 2 cuts none of the parameters 'mix', 'up', 'down'
+// refused: --micro-batch 4 --tp 2: tp 2 shards none of the parameters 'mix', 'up', 'down'
 module @mixer {
 func.func @loss(
     %ids: tensor<8x16xi32> {ppc.input = "ids", ppc.dims = ["batch", "seq"]},

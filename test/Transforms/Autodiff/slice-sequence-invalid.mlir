@@ -81,7 +81,7 @@ func.func @f(%x: tensor<4x2xf32> {ppc.input = "x", ppc.dims = ["sequence", "h"]}
 
 func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence", "a", "b", "c"]},
              %m: tensor<2x8x1x2xf32> {ppc.input = "m", ppc.dims = ["batch", "sequence", "b", "c"]}) -> tensor<f32> {
-  // expected-error @below {{or keys along the sequence are not as many as queries}}
+  // expected-error @below {{or there are not as many keys along the sequence as queries}}
   %out, %lse = ppc.attention %x, %m, %m scale 1.0 causal : tensor<2x4x1x1x2xf32>, tensor<2x8x1x2xf32>, tensor<2x8x1x2xf32> -> tensor<2x4x1x1x2xf32>, tensor<2x4x1x1xf32>
   %s = ppc.reduce <sum> %lse dims [0, 1, 2, 3] : tensor<2x4x1x1xf32> to tensor<f32>
   return %s : tensor<f32>

@@ -494,7 +494,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
-// A parameter begins as another than the model says.
+// A parameter is initialised in another way than the model declares.
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @other_beginning(%w: tensor<4xf32> {ppc.parameter = "w", ppc.init = #ppc.init<normal, 0.02>}) -> tensor<4xf32> {

@@ -12,7 +12,7 @@ func.func @region(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
-    // expected-error @below {{lies in a region}}
+    // expected-error @below {{is in a region}}
     %a = memref.alloc() : memref<4xf32>
   }
   return
