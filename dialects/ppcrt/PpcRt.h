@@ -98,8 +98,8 @@ struct Access {
   BufferOp buffer;
   std::optional<int64_t> slot; ///< slot index; none if the buffer has no slots
   bool isRead, isWrite;        ///< both if old content may show in the new
-  std::optional<uint32_t>
-      early; ///< for a run: the entry of `early` with which the use ends, if the run returns its token
+  /// For a run: the entry of `early` with which the use ends, if the run returns its token.
+  std::optional<uint32_t> early;
 };
 
 /// Lookup by name in a program, in constant time. Must not be used after ops were added or erased.

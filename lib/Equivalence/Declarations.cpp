@@ -102,8 +102,8 @@ private:
         int64_t elements = 0;
         for (auto part : way.getAsRange<DictionaryAttr>()) {
           auto count = part.getAs<IntegerAttr>("count");
-          auto some =
-              part.getAs<IntegerAttr>("elements"); // elements of this part, if the tensor holds several parameters
+          // Elements of this part, if the tensor holds several parameters.
+          auto some = part.getAs<IntegerAttr>("elements");
           elements +=
               (some ? some.getInt() : ShapedType::getNumElements(part.getAs<DenseI64ArrayAttr>("shape").asArrayRef())) *
               (count ? count.getInt() : 1);

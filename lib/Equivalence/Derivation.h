@@ -41,8 +41,8 @@ private:
   struct Loop {
     char letter = 0;
     bool isInTerm = false; ///< some operand varies along it, or only results have it
-    bool isKnown =
-        false; ///< its sharding is known: from an operand that varies along it, or has padding, or from a block
+    /// Whether its sharding is known: from an operand that varies along it, or has padding, or from a block.
+    bool isKnown = false;
     int64_t extent = kAnyExtent, local = 0;
     SmallVector<StringAttr, 2> axes;
     bool allZero = true, isFed = false; ///< all float operands that have it have zeros in its padding; there is one

@@ -116,8 +116,8 @@ TermId TermTable::scaled(TermId id, double factor) {
 std::pair<TermId, double> TermTable::primitive(TermId id) {
   const Term term = terms[id];
   double factor = term.addends.empty() ? 1 : term.addends.front().factor;
-  if (factor == 1 ||
-      !(std::fabs(factor) > 1e-100 && std::fabs(factor) < 1e100)) // only factors whose inverse f64 represents
+  // Divides only by factors whose inverse f64 represents.
+  if (factor == 1 || !(std::fabs(factor) > 1e-100 && std::fabs(factor) < 1e100))
     return {id, 1};
   SmallVector<Addend> addends(term.addends);
   for (Addend &addend : addends)

@@ -44,8 +44,8 @@ ArrayRef<BufferUse> BufferUses::of(Operation *action) {
                       access.isWrite, access.early});
   };
   auto device = cast<DeviceOp>(action->getParentOp()->getParentOp());
-  Operation *kind =
-      nullptr; // the op that determines the uses: runs of one routine do the same, each for its micro-batch
+  // The op that determines the uses: runs of one routine do the same, each for its micro-batch.
+  Operation *kind = nullptr;
   if (auto run = dyn_cast<RunOp>(action))
     kind = symbols.routine(device, run.getRoutineAttr().getAttr());
   else if (isa<LoadOp>(action))

@@ -158,7 +158,7 @@ LogicalResult ActivationsOffload::addCopies(const SavedGroup &group) {
       return uses.made->emitOpError() << "makes values of micro-batch " << microBatch << ", which nothing reads";
   DenseMap<int64_t, Uses *> atOut, onHost, atIn; // user of each slot
   for (auto &[microBatch, uses] : all) {
-    Operation *behind = uses.made; // and actions that others wait for
+    Operation *behind = uses.made; // issued after its sends, which other devices wait for
     while (isa_and_nonnull<SendOp>(behind->getNextNode()))
       behind = behind->getNextNode();
     OpBuilder at(device.getContext());

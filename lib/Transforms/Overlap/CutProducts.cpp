@@ -41,8 +41,8 @@ SmallVector<int64_t> partsOf(int64_t extent, int64_t parts, int64_t rows) {
 struct RowCut {
   unsigned dim;
   SmallVector<int64_t> sizes;
-  SmallVector<int64_t>
-      inner; ///< sizes along dimension dim + 1 of every part, which has one element along `dim`; empty: not split
+  /// Sizes along dimension dim + 1 of every part, which has one element along `dim`; empty: not split.
+  SmallVector<int64_t> inner;
 
   int64_t runs = 1, innerRuns = 1;
 
@@ -140,13 +140,13 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
     ++rows.dim;
   if (rows.dim + 1 >= type.getRank() || !areRows(rows.dim))
     return std::nullopt;
-  auto areRowsOfEach =
-      [&](unsigned dim) { // rows of the operands that have the rows of the dimension before, adjacent to these
-        return areRows(dim) && llvm::all_of(products, [&](MatmulOp product) {
-                 auto outer = *operandWith(product, product.resultLetters()[dim - 1]);
-                 return operandWith(product, product.resultLetters()[dim]) == std::pair(outer.first, outer.second + 1);
-               });
-      };
+  // Rows of the operands that have the rows of the dimension before, adjacent to these.
+  auto areRowsOfEach = [&](unsigned dim) {
+    return areRows(dim) && llvm::all_of(products, [&](MatmulOp product) {
+             auto outer = *operandWith(product, product.resultLetters()[dim - 1]);
+             return operandWith(product, product.resultLetters()[dim]) == std::pair(outer.first, outer.second + 1);
+           });
+  };
   auto runsOf = [&](unsigned dim) { return source.getDimSize(dim) / type.getDimSize(dim); };
   auto areWhole = [&](unsigned dim) { // every rank's block; a last one may be padded, or nothing but padding
     return source.getDimSize(dim) == type.getDimSize(dim) || source.getDimSize(dim) == type.getDimSize(dim) * ranks;
