@@ -1,4 +1,4 @@
-// Levels of cluster files: the links of a named interconnect, then what the file says itself, then what is impossible.
+// Reads levels of cluster files: the links of a named interconnect, then keys of the file itself, then checks.
 #include "LevelReader.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -46,7 +46,7 @@ llvm::SmallVector<int64_t, 3> evenExtents(int64_t size, int dimensions) {
   return extents;
 }
 
-/// For links that nothing is measured of: what a well-tuned library attains on most.
+/// Constants of links without measurements: rates that a well-tuned library attains on most links.
 static LinkConstants defaultConstants(bool innermost) {
   LinkConstants constants;
   constants.floor = Seconds(innermost ? 15e-6 : 25e-6);

@@ -101,7 +101,7 @@ public:
 private:
   static bool isBranch(const Instruction &instruction) { return instruction.name.split('.').first == "BRA"; }
 
-  /// Blocks that call a slow path, and what follows the end: a branch to itself and padding.
+  /// Drops blocks that call a slow path, and code after the end: a branch to itself and padding.
   void dropColdBlocks() {
     isCold.assign(code.size(), false);
     starts.push_back(0);

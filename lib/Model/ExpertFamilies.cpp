@@ -97,7 +97,7 @@ void ConfigReader::readSparseDeepseek() {
   });
 }
 
-/// Layers without an index branch of their own take over what the last one with it has chosen.
+/// Layers without an index branch use the keys that the last branch before them has chosen.
 void ConfigReader::readIndexLayers() {
   SparseIndex &index = shape.index;
   mayBeNull({"indexer_types", "index_topk_pattern"});
@@ -111,7 +111,7 @@ void ConfigReader::readIndexLayers() {
   });
 }
 
-/// A list that says of each layer what other keys say, in one of the words that `words` gives for it.
+/// Checks a list with one word for each layer against other keys; `words` gives the words that agree with them.
 void ConfigReader::everyLayer(llvm::StringRef key,
                               llvm::function_ref<llvm::SmallVector<llvm::StringRef>(int64_t)> words) {
   if (!reader.has(key))

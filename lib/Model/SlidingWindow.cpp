@@ -1,4 +1,4 @@
-// Sliding windows: how many keys a query sees, and in which layers. Families differ in what they ask for that.
+// Sliding windows: the number of keys that a query sees, and the layers that have one. Families differ in their keys.
 #include "ConfigReader.h"
 
 #include "llvm/ADT/Twine.h"

@@ -25,7 +25,7 @@ void buildDevicePhase(OpPassManager &pm, const Target &target, bool profile, boo
   AssignArenaPassOptions arena;
   arena.alignment = target.capabilities().alignment;
   pm.addPass(createAssignArenaPass(arena));
-  if (verifyArena) // before anything merges views, which then live longer than what they stand for
+  if (verifyArena) // before any pass merges views, which then live longer than the values they replace
     pm.addPass(createVerifyArenaPass());
   if (profile)
     pm.addPass(createMarkOperationsPass());

@@ -8,7 +8,7 @@ namespace mlir::ppc {
 
 void buildImportPhase(OpPassManager &pm, StringRef precision) {
   pm.addPass(createVerifyModelPass());
-  // Before anything asks what the model costs, and before it is differentiated.
+  // Before passes that compute the model's cost, and before it is differentiated.
   if (precision != "f32")
     pm.addPass(createLowerPrecisionPass(LowerPrecisionPassOptions{precision.str()}));
 }

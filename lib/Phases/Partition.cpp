@@ -13,7 +13,7 @@ namespace mlir::ppc {
 void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bool overlap, StringRef cluster) {
   pm.addPass(createPartitionToSpmdPass());
   pm.addPass(createSimplifyCollectivesPass());
-  // On what each rank really keeps, collectives included.
+  // Decided on the values that each rank really saves, collectives included.
   pm.addPass(createSelectRecomputePass());
   FitRecomputePassOptions fit;
   fit.save.assign(bytesNotToKeep.begin(), bytesNotToKeep.end());

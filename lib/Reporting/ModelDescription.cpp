@@ -89,7 +89,7 @@ static void printSizes(const ModelShape &model, llvm::raw_ostream &out) {
         << ", from layer " << model.moe.firstLayer << " on\n";
 }
 
-/// "6 N + 12 L H Q T", or what of it counts.
+/// "6 N + 12 L H Q T", or the part of it that counts.
 static std::string countedText(const ModelDescription &description) {
   const ModelShape &model = description.model;
   if (!countsAllKeys(model, description.job.sequence))

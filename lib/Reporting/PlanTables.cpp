@@ -1,4 +1,4 @@
-// The default output: the best plans, why the first is first, what other decisions would cost.
+// The default output: the best plans, why the first is first, costs of other decisions.
 #include "ppc/Reporting/PlanReport.h"
 
 #include "ppc/Reporting/TextTable.h"
@@ -104,7 +104,7 @@ static void printWhy(const PlanReport &report, llvm::raw_ostream &out) {
   table.print(out, "  ");
 }
 
-/// "tp 8 x pp 4" says less than what changes: the kinds of time that grow most when the decision is another.
+/// Names the kinds of time that grow most when the decision is another, which tells more than "tp 8 x pp 4".
 static std::string growthText(const TimeBreakdown &best, const TimeBreakdown &other) {
   int worst = 0;
   for (int kind = 1; kind < timeKindCount; ++kind)
@@ -187,7 +187,7 @@ void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
     std::vector<std::string> cells = planCells(report, report.plans[i].layout, report.plans[i].cost);
     if (!report.plans[i].cost.fits)
       cells[2] += " (does not fit)";
-    if (replayed) // first what they are in order of
+    if (replayed) // first the column by which they are ordered
       cells.insert(cells.begin(), predictedText(report, bestTime(report.search.plans[i])));
     cells.insert(cells.begin() + 1 + replayed, rangeText(report.plans[i].interval, bestTime(report.search.plans[i])));
     cells.insert(cells.begin(), std::to_string(i + 1));

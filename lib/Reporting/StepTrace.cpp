@@ -61,7 +61,7 @@ private:
           [&] { json.attributeObject("args", [&] { json.attribute("name", value); }); });
   }
 
-  /// "F3" on the only chunk of a device, "F3b" on its second; else the op, or what the slice is.
+  /// "F3" on the only chunk of a device, "F3b" on its second; else the op, or the kind of slice.
   std::string nameOf(const SimulatedEvent &each) const {
     if (each.op)
       return each.op->name.str();
@@ -124,7 +124,7 @@ private:
     });
   }
 
-  /// From a message's end to what runs on the neighbour then.
+  /// Draws an arrow from a send's end to the action that runs on the neighbour then.
   void writeArrow(const SimulatedEvent &each, int64_t number) {
     int64_t to = each.stage + (each.backward ? -1 : 1);
     for (size_t device = 0; device < plan.detail.chunks.size(); ++device)

@@ -72,7 +72,8 @@ public:
   PipelineProgram program;
 
 private:
-  /// In sweeps: in each, every device runs its next action if what it needs was done in an earlier sweep.
+  /// Orders actions in sweeps: in each, every device runs its next action if its inputs were computed in an earlier
+  /// sweep.
   llvm::Error putInOrder() {
     int64_t stages = schedule.stageCount, units = schedule.microBatchCount * schedule.sliceCount;
     std::vector<int32_t> done(2 * stages * units, -1); // numbers of actions; there are fewer than 2^26

@@ -34,7 +34,8 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
   int64_t last = shape.devices - 1;
   if (!kind.fitsDurations() || last == 0 || !(x < 1e100) || sum.forward.value <= 0 || sum.weightGradient.value <= 0)
     return shape;
-  // The first device has the longest lead and keeps what is ahead; the last one the longest lag, and 1 + held W.
+  // The first device has the longest lead and saves the micro-batches ahead; the last one the longest lag, and 1 + held
+  // W.
   double others = double(kind.fittedInFlight * shape.devices - 1);
   double mostLead = others / last, mostLag = shape.microBatches / double(last);
   if (weightShare > 0)
@@ -134,9 +135,9 @@ private:
     return end[0] - end[-length] == end[-length] - end[-2 * length];
   }
 
-  /// By induction every further cycle adds to each end what the last one added: ends of the last cycle, and all that
-  /// later actions look back at, grew by as much as in the cycle before; and each action of the last cycle that waited
-  /// for the later of device and message waits for the same one again, since that one does not grow more slowly.
+  /// By induction every further cycle adds to each end as much as the last one: ends of the last cycle, and all earlier
+  /// ends that later actions read, grew by as much as in the cycle before; and each action of the last cycle that
+  /// waited for the later of device and input waits for the same one again, since that one does not grow more slowly.
   bool isSteady(const PipelineProgram::Loop &loop, int64_t length) {
     const int64_t *end = timer.ends.data() + position;
     int64_t growth = end[-1] - end[-1 - length];
@@ -180,7 +181,8 @@ private:
         free[device] += cycles * (end[i] - end[i - length]);
       seen[device] = true;
     }
-    for (int64_t i = -std::max(length, program.window); i < 0; ++i) // forwards: what is subtracted is still unchanged
+    for (int64_t i = -std::max(length, program.window); i < 0; ++i) // in ascending order: the subtracted entry is still
+                                                                    // unchanged
       moved.push_back(cycles * (end[i] - end[i - length]));
     for (int64_t i = -int64_t(moved.size()); i < 0; ++i)
       end[i] += moved[moved.size() + i];

@@ -1,4 +1,4 @@
-// The registry of pipeline schedules: names, what each needs, and its generator.
+// The registry of pipeline schedules: names, requirements, and generators.
 #include "Generators.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-// First fit over lifetimes, and what it comes to in bytes.
+// First fit over lifetimes, and the bytes of its slots.
 #include "ppc/Scheduling/SharedPlaces.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -15,7 +15,7 @@ class WorstMoments {
 public:
   WorstMoments(const PipelineSchedule &schedule) : schedule(schedule) {}
 
-  /// `list`: what the device runs.
+  /// `list`: actions of the device.
   std::vector<Moment> of(llvm::ArrayRef<PipelineAction> list, llvm::ArrayRef<PipelineChunk> chunks) const {
     llvm::SmallVector<int64_t, 64> position(schedule.replicaCount() * schedule.stageCount, -1); // by chunk
     for (size_t i = 0; i < chunks.size(); ++i)

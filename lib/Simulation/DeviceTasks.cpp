@@ -68,7 +68,7 @@ void GraphBuilder::DeviceBuilder::planTurns() {
   turnEnds.assign(turns.size(), -1);
 }
 
-/// Compute, then what it waits for; all times `scale` times.
+/// Adds compute, then collectives that it waits for; all times `scale` times.
 int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32_t layer, Seconds compute,
                                              const GroupTimes &exposed, double scale) {
   SimulatedEvent event = eventOf(action, SimulatedStream::Compute, kindOf(action));

@@ -1,5 +1,5 @@
-// Between events rates are constant. An event changes what runs on some devices and resources; only the tasks there,
-// and those that share a resource with them, get new rates.
+// Between events rates are constant. An event changes the running tasks of some devices and resources; only these
+// tasks, and those that share a resource with them, get new rates.
 #include "ppc/Simulation/EventSimulator.h"
 
 #include "LinkedClaims.h"

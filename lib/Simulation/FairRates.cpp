@@ -19,8 +19,8 @@ static double fillLevel(llvm::SmallVectorImpl<double> &demands, double capacity)
   return std::numeric_limits<double>::infinity();
 }
 
-/// All tasks that still can get the same part of what they miss, until one resource after the other is used up. So it
-/// does not matter in which order tasks are listed.
+/// Gives all tasks that still can the same part of their missing rate, until one resource after the other is used up.
+/// So the order of tasks does not matter.
 static void shareRest(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities,
                       llvm::SmallVectorImpl<double> &left) {
   constexpr double nothing = 1e-12; // share of a capacity or a cap

@@ -63,7 +63,7 @@ private:
   const EmulatedMachine &machine;
   TaskGraph graph;
   int64_t step = 0;
-  std::vector<int32_t> stepEnds;                             // by rank: what the next step waits for
+  std::vector<int32_t> stepEnds;                             // by rank: the task that the next step waits for
   std::vector<Seconds> computed;                             // by rank
   std::map<std::pair<int32_t, int32_t>, size_t> ringNumbers; // by group and rank
   std::vector<Ring> rings;

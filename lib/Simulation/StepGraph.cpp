@@ -104,7 +104,7 @@ StepGraph GraphBuilder::build() {
   for (int64_t device = 0; device < schedule.deviceCount(); ++device)
     addUpdate(device);
   result.updateTasks = int32_t(result.graph.tasks.size());
-  // Roughly: each action, its message, and what both wait for.
+  // Approximately: each action, its transfer, and the waits of both.
   size_t actionCount = 0;
   for (const std::vector<PipelineAction> &list : schedule.devices)
     actionCount += list.size();

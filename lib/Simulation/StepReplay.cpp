@@ -75,7 +75,7 @@ struct DeviceReplay {
   const ActionPart *part = nullptr, *lastPart = nullptr; // its remaining parts; null: it has not started
   bool waits = false;                                    // for its input
   std::vector<std::pair<int64_t, int32_t>> awaited;      // inputs of written actions, with the task that waits for each
-  /// Messages of a direction that have not arrived: (the input that each is, what it is).
+  /// Transfers of a direction that have not arrived: (number of the input, transfer).
   struct Queue {
     std::vector<std::pair<int64_t, const StageMessage *>> messages;
     size_t first = 0;
@@ -246,7 +246,7 @@ void StepReplay::linkTasks() {
   }
 }
 
-/// From the task's or the run's end backwards as far as what follows on other devices is known.
+/// Measures backwards from the end of the task or run, as far as later times on other devices are known.
 bool StepReplay::measureTailsOf(int32_t device, int32_t &task, int32_t &left, double &tail) {
   llvm::ArrayRef<PipelineAction> list = schedule.devices[device];
   bool moved = false;

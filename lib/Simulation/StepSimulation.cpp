@@ -217,7 +217,7 @@ static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, co
   int64_t enough = 4 * times * std::max(filling, each) + 8, least = enough + (microBatches - enough) % period;
   if (microBatches < 2 * (2 * least + period))
     return std::nullopt;
-  // Both parts have what each step has once: some six tasks of each layer, at most twice as many.
+  // Both parts have the tasks that each step has once: some six of each layer, at most twice as many.
   if (tasks * (1 - double(2 * least + period) / double(microBatches)) <= 12 * layersOf(detail))
     return std::nullopt;
   return ReplayedPart{least, period};

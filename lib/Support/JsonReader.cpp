@@ -1,4 +1,4 @@
-// Reads the objects of a JSON file and says exactly what is wrong with it.
+// Reads the objects of a JSON file with exact errors.
 #include "ppc/Support/JsonReader.h"
 #include "ppc/Support/JsonText.h"
 #include "ppc/Support/Limits.h"
@@ -163,7 +163,7 @@ int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<
     require(key, fallback.has_value(), expected);
     return fallback.value_or(minimum);
   }
-  // getAsInteger also takes 8.0, as Python does; it refuses 8.5 and what 64 bits cannot hold.
+  // getAsInteger also takes 8.0, as Python does; it refuses 8.5 and numbers beyond 64 bits.
   std::optional<int64_t> number = value->getAsInteger();
   if (number && *number >= minimum && *number <= limits::tensorElements)
     return *number;

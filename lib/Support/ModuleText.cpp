@@ -1,6 +1,6 @@
-// One pass over the text with a stack of its own, which knows strings, comments, brackets, and aliases (`#name`,
-// `!name`) by the depth and the length of what they stand for. Locations may use aliases that are defined below them:
-// what is used before it is known is looked at again at the end.
+// One pass over the text with an explicit stack, which recognizes strings, comments, brackets, and aliases (`#name`,
+// `!name`) with the depth and the length of their contents. Locations may use aliases that are defined below them: uses
+// of unknown aliases are checked again at the end.
 #include "ppc/Support/ModuleText.h"
 #include "ppc/Support/Limits.h"
 
@@ -268,7 +268,7 @@ llvm::Error Scanner::resolveAll() {
         continue;
       }
       ++next;
-      // An alias is a level of its own, as what it stands for is.
+      // An alias is a level of its own, like its content.
       alias->depth = std::max(alias->depth, use.depth + 1 + found->second.depth);
       alias->length = std::min(alias->length + found->second.length, limits::expandedAliases + 1);
       if (alias->depth > limits::nesting)

@@ -13,7 +13,7 @@ struct Prefix {
 };
 } // namespace
 
-/// The largest prefix that leaves at least one whole unit; the last prefix takes what is smaller.
+/// Formats with the largest prefix that leaves at least one whole unit; the last prefix is for smaller values.
 template <size_t count> static std::string format(double value, const Prefix (&prefixes)[count]) {
   const Prefix *chosen = &prefixes[count - 1];
   for (const Prefix &prefix : prefixes)

@@ -1,4 +1,4 @@
-// Reads the mappings of a YAML file and says exactly what is wrong with it.
+// Reads the mappings of a YAML file with exact errors.
 #include "ppc/Support/YamlReader.h"
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
@@ -31,7 +31,7 @@ struct YamlReader::Document {
   YamlNode root;
   std::string error;
   const YamlNode *lacking = nullptr; // the mapping without a key, where the error is that
-  std::vector<std::string> missing;  // further ones, with what is expected
+  std::vector<std::string> missing;  // further ones, with the expected values
 };
 
 static std::string display(const YamlNode &node) {

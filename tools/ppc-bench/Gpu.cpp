@@ -1,4 +1,4 @@
-// Timing on a GPU. This file catches what the runtime throws.
+// Timing on a GPU. This file catches exceptions of the runtime.
 #include "Gpu.h"
 
 #include "runtime/core/DataType.h"

@@ -1,5 +1,5 @@
-// The subcommand `kernels`: compiles a program for GPUs, assembles and disassembles its kernels, and shows what they
-// ask of each architecture.
+// The subcommand `kernels`: compiles a program for GPUs, assembles and disassembles its kernels, and shows the
+// resources that they need on each architecture.
 #include "KernelTables.h"
 
 #include "ppc/Support/CsvReader.h"

@@ -16,7 +16,7 @@ namespace {
 constexpr int windows = 12;
 constexpr size_t maxBenchmarks = 64;
 
-/// At the start of the first rank's arena: what ranks tell each other and the launcher.
+/// At the start of the first rank's arena: messages between ranks and to the launcher.
 struct Board {
   double turns;
   TurnTime times[maxBenchmarks];

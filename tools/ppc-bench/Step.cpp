@@ -69,7 +69,7 @@ const char *const defaultConfig = R"({
 }
 )";
 
-/// The names in the folder of what is written by others: by the programs that are run, and as their standard error.
+/// Names in the folder of files that other programs write, and of their standard errors.
 std::vector<std::string> namesOfOthers() {
   std::vector<std::string> names = {"compile.stderr",
                                     "profile.stderr",
@@ -133,7 +133,7 @@ double median(std::vector<double> values) {
   return values.empty() ? std::nan("") : values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// A participant and what was measured of it.
+/// A participant and its measurements.
 struct Measured {
   std::unique_ptr<StepParticipant> participant;
   std::vector<double> seconds, losses; // of measured steps; of the first steps with the given weights

@@ -1,5 +1,5 @@
-// ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster
-// file. The subcommand `step` is in Step.cpp, `roofline` in RooflineCommand.cpp, `kernels` in KernelsCommand.cpp.
+// ppc-bench: measures this machine as compiled programs use it, and writes the planner's constants as a cluster file.
+// The subcommand `step` is in Step.cpp, `roofline` in RooflineCommand.cpp, `kernels` in KernelsCommand.cpp.
 #include "Gpu.h"
 #include "KernelTables.h"
 #include "Kernels.h"
@@ -40,7 +40,7 @@ constexpr int64_t megabyte = int64_t(1) << 20;
 
 std::string rateText(double perSecond, const char *unit) { return fixedText(perSecond * 1e-9, 2) + " G" + unit + "/s"; }
 
-/// Measurements by name, in order, with what is printed of them.
+/// Measurements by name, in order, with their printed text.
 class Measurements {
 public:
   void add(Benchmark benchmark, double work, const char *unit) {

@@ -1,4 +1,4 @@
-// --check: run the parallel and the single-device program on the same data and compare what they computed.
+// --check: runs the parallel and the single-device program on the same data and compares their results.
 #include "CheckRun.h"
 #include "Compilation.h"
 #include "ExpertChoices.h"
@@ -175,8 +175,8 @@ std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &par
   return worst;
 }
 
-/// Compares the gradients of the first steps and of the last one; what they leave open of the parameters, or none when
-/// a run fails or a gradient differs. `worst`: the largest relative difference.
+/// Compares the gradients of the first steps and of the last one; returns the bounds on differences of the parameters,
+/// or std::nullopt if a run fails or a gradient differs. `worst`: the largest relative difference.
 std::optional<Doubts> compareGradients(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder,
                                        int64_t steps, const Run *runs, const Tolerances &tolerances, double &worst) {
   Doubts doubts;

@@ -35,7 +35,7 @@ struct Compilation::Stopwatch {
 
 void reportError(const Twine &message) { llvm::errs() << "error: " << message << "\n"; }
 
-/// Says once what the program will not have of the published model.
+/// Notes once the parts of the published model that the program will not have.
 static void noteLeftOut(const ModelConfig &config) {
   static bool said = false;
   if (std::exchange(said, true))
@@ -106,8 +106,8 @@ bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> b
   Heartbeat::doing("phase " + name.str());
   Stopwatch watch;
   PassManager pm(&context);
-  // A phase ends in a pass that checks its contract, and what every op says of itself is checked once here; ppc-opt
-  // does it after each pass.
+  // A phase ends in a pass that checks its contract, and verifiers of ops run once here; ppc-opt runs them after each
+  // pass.
   pm.enableVerifier(false);
   build(pm);
   bool ok = succeeded(pm.run(*module)) && succeeded(mlir::verify(*module));
@@ -323,7 +323,7 @@ bool Compilation::makeSingleDevicePlan() {
 }
 
 namespace {
-/// Slots of a device, and what all buffers with slots take in one of them.
+/// Slots of a device, and the bytes of all buffers with slots in one of them.
 struct Slots {
   int64_t count = 1, bytes = 0;
 };

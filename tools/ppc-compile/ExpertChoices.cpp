@@ -100,8 +100,8 @@ Rows commonDirections(Rows own, const Rows &other) {
   return found;
 }
 
-/// How far apart the scores of a token x of two experts are, of |w| |x|, beyond what a step of the optimizer moves
-/// them.
+/// Difference of the scores of a token x of two experts, relative to |w| |x|, beyond the movement of one step of the
+/// optimizer.
 double apart(const Tensor &router, const Vector &unit, int64_t expert, int64_t other) {
   const int64_t columns = int64_t(unit.size());
   auto rowOf = [&](int64_t number) {
@@ -198,7 +198,7 @@ std::vector<ExpertChoices::Vector> ExpertChoices::spaceOf(const Difference &diff
   return basis;
 }
 
-/// Tokens of experts of which each has several: what two experts share, their scores must give to either of them.
+/// For experts with several tokens each: the scores of tokens that two experts share must allow either of them.
 void ExpertChoices::findShared(const Tensor &router, llvm::ArrayRef<Difference> differences, Layer &layer) const {
   std::vector<Rows> spaces;
   for (const Difference &difference : differences)

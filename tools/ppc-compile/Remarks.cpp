@@ -8,7 +8,7 @@ namespace {
 
 int silences = 0;
 
-/// A line each: `name: text` of decisions, `note: text` of what does nothing.
+/// Prints a line each: `name: text` for decisions, `note: text` for options without effect.
 struct RemarkPrinter : remark::detail::MLIRRemarkStreamerBase {
   explicit RemarkPrinter(bool explain) : explain(explain) {}
 

@@ -133,8 +133,8 @@ bool printLedger(Compilation &compilation, const CompileOptions &options, Output
   return writeText(output, [&](raw_ostream &os) { printLedgers(columns, os); });
 }
 
-/// The precision that the plan file says, where the command line does not; a plan of none or of one that the target
-/// lacks is refused later, by what reads it.
+/// Takes the precision of the plan file, if the command line has none; a plan without one or with one that the target
+/// lacks is refused later, by its reader.
 void takePlannedPrecision(CompileOptions &options) {
   if (options.planFile.empty() || options.isPrecisionGiven)
     return;
@@ -189,7 +189,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     if (!compilation.lowerTo(options.emit))
       return false;
     ModuleOp module = compilation.getModule();
-    if (options.emit == Emit::LLVM) // whose tools do not know what the manifest says
+    if (options.emit == Emit::LLVM) // its tools do not know the facts of the manifest
       for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs()))
         if (attribute.getName().getValue().starts_with("ppc."))
           module->removeAttr(attribute.getName());

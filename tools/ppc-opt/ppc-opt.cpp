@@ -1,5 +1,5 @@
-// ppc-opt: mlir-opt for PPC. Runs any pass or phase on a module in textual form, after it was looked at: MLIR's parser
-// calls itself for each level of what it reads.
+// ppc-opt: mlir-opt for PPC. Runs any pass or phase on a module in textual form, after a check of its depth: MLIR's
+// parser is recursive.
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "ppc/InitPpc.h"
@@ -20,7 +20,7 @@ void registerTestPasses(); // test/lib
 
 using namespace mlir::ppc;
 
-/// Options of MLIR that name what MLIR itself writes.
+/// Options of MLIR that name outputs of MLIR itself.
 static constexpr llvm::StringRef outputsOfMlir[] = {"log-actions-to",           "profile-actions-to",
                                                     "mlir-generate-reproducer", "mlir-pass-pipeline-crash-reproducer",
                                                     "remarks-output-file",      "mlir-print-ir-tree-dir"};

@@ -65,7 +65,7 @@ IntegerOption promptLength("prompt-length", within(1, limits::sequenceLength),
                            cl::desc("With --objective grpo: tokens of a sequence that are not generated"),
                            cl::value_desc("tokens"), cl::cat(tuningCategory));
 
-// Pins are texts here: what a value may be is known to the planner.
+// Pins are texts here: the planner knows the valid values.
 using Pin = cl::opt<std::string>;
 std::vector<std::unique_ptr<Pin>> makePins() {
   std::vector<std::unique_ptr<Pin>> pins;

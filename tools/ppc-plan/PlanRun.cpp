@@ -44,7 +44,7 @@ static llvm::Expected<Cluster> readCluster(const PlanOptions &options) {
   return restrictCluster(*cluster, options.devices);
 }
 
-/// The model of a *.mlir; its inputs say what a step is.
+/// Reads the model of a *.mlir; its inputs define a step.
 static llvm::Error readModuleInput(const PlanOptions &options, PlanInput &input, bool needsShape) {
   if (options.sequence || options.globalBatch)
     return llvm::createStringError(
@@ -367,7 +367,7 @@ static void noteIdlePins(const PlanOptions &options, const PlanInput &input, con
   }
 }
 
-/// Infeasible: the limit and what would be possible; programs and pages get it as data, too.
+/// Reports infeasibility: the limit and possible requests; programs and pages get it as data, too.
 static int reportInfeasible(const PlanOptions &options, const PlanReport &report, OutputFile &output) {
   if (options.emit == PlanOutput::Json || options.emit == PlanOutput::Html)
     (void)writeOutput(output, [&](llvm::raw_ostream &out) {

@@ -1,4 +1,4 @@
-// Names of parameters by family, what an importer cannot build, and the way from a file to a module.
+// Names of parameters by family, limits of the importer, and the conversion of a file to a module.
 #include "ModelBuilder.h"
 
 #include "llvm/ADT/StringSwitch.h"

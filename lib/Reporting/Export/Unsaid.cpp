@@ -1,5 +1,5 @@
-// One table of what no file of a target says: comments and errors of the exporters are of its rows, the documentation
-// prints it.
+// One table of facts that files of a target cannot express: comments and errors of the exporters belong to its rows,
+// the documentation prints it.
 #include "Exporters.h"
 
 #include <cassert>
