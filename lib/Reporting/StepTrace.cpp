@@ -124,7 +124,7 @@ private:
     });
   }
 
-  /// Draws an arrow from a send's end to the action that runs on the neighbour then.
+  /// Writes an arrow from a send's end to the action that runs on the neighbour then.
   void writeArrow(const SimulatedEvent &each, int64_t number) {
     int64_t to = each.stage + (each.backward ? -1 : 1);
     for (size_t device = 0; device < plan.detail.chunks.size(); ++device)
