@@ -64,8 +64,8 @@ struct LayerOp {
   Seconds forward, backward, weightGradient; // device (or link) time per micro-batch
   Seconds forwardLink, backwardLink; // for communication: time of the full exchange, with the part that overlaps with
                                      // compute
-  Seconds forwardCut, backwardCut;   // time of a matmul in tp chunks, two at a time, if the stack chunks it; else as
-                                     // one
+  Seconds forwardCut, backwardCut;   // time of a matmul in tp chunks, two at a time, if the stack chunks it; else
+                                     // unchunked
   int forwardKernels = 1, backwardKernels = 1;
   Flops flops;                // FLOPs of forward, on this rank
   double passes = 3;          // how often these are done without recomputation: forward, input and weight gradient
@@ -76,7 +76,7 @@ struct LayerOp {
   Seconds gatheredAgain;      // in backward: all-gather of a value of which `saved` is a part; not when the layer is
                               // recomputed
   bool attentionCore = false; // recomputed with Recompute::Selective
-  bool recomputed = false;    // a module that the stack always recomputes; `saved` has the rest
+  bool recomputed = false;    // a module that the stack always recomputes; `saved` is what it still saves
   bool unrecorded = false;    // launched one by one where graphs record the rest
   bool leavesUnit = false;    // communication through network adapters
   bool byExpert = false;      // its time depends on the sharding of experts, not only on their number of rows
