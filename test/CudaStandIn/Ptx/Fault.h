@@ -17,8 +17,8 @@ enum class FaultKind {
   OutOfBounds,   // an address outside of every allocation, or of the block's shared memory
   Misaligned,    // an address that is not a multiple of the bytes accessed at once
   Uninitialized, // memory read before anything was written there
-  Race, // shared memory used by two warps without a barrier between, or by one before its asynchronous copy has
-        // completed; global memory used by operations of two streams that nothing orders
+  Race,       // shared memory used by two warps without a barrier between, or by one before its asynchronous copy has
+              // completed; global memory used by operations of two streams that nothing orders
   Barrier,    // a barrier, or an instruction of a whole warp, that not all come to
   Divergence, // lanes that must execute an instruction together do not
   Trap,       // `trap`, or an undefined operation

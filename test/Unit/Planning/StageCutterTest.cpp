@@ -96,7 +96,8 @@ TEST(StageCutter, RefusesWithTheNumbers) {
   };
   EXPECT_EQ(message(layersOf({1, 1, 1}), 4, std::nullopt),
             "cannot partition 3 layers (embedding and LM head count) into 4 pipeline stages; use at most 3");
-  EXPECT_EQ(message(layersOf({1}), 0, std::nullopt), "cannot partition layers into 0 pipeline stages; at least 1 is needed");
+  EXPECT_EQ(message(layersOf({1}), 0, std::nullopt),
+            "cannot partition layers into 0 pipeline stages; at least 1 is needed");
   EXPECT_EQ(message(layersOf({1, 1, 1, 1}, 1024), 2, Bytes(1536)),
             "no partition of 4 layers into 2 pipeline stages keeps every stage within 1.5 KiB; the best needs 2 KiB");
 }
