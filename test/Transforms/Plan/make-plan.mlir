@@ -84,7 +84,7 @@
 // ROWS-DEPTH: error: tp_rows 3 x tp_depth 2 do not divide tp 4, of which they are parts: use divisors of tp
 // ROWS-ONLY: error: sequence parallelism shards sequences over the columns of tp, and tp 2 of tp_rows 2 has one: leave sp out, or use fewer rows
 // ROWS-UNEVEN: error: tp_rows 3 does not divide the 8 hidden features that it shards: use a divisor of tp that does, or leave it out
-// DEPTH-UNEVEN: error: tp_depth 3 does not divide the 8 tokens of a sequence on a rank, which it cuts
+// DEPTH-UNEVEN: error: tp_depth 3 does not divide the 8 tokens of a sequence on a rank, which it shards
 // DEPTH-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which depth of tp shards
 // SHORT: error: sequence parallelism cannot shard sequences of 8 tokens over tp 9
 // NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism shards
