@@ -42,7 +42,7 @@ COMPILER_CASES = [
     ("mlir-unknown-op", "model.mlir", "func.func @loss() {\n  ppc.teleport\n  return\n}\n", [], ["model.mlir:2"]),
     ("no-such-file", None, None, [], ["missing.json"]),
     ("ranks-do-not-match", None, "", ["--ranks", "6", "--dp", "2", "--tp", "2"], ["6", "4"]),
-    ("more-stages-than-layers", None, "", ["--pp", "9"], ["9", "6", "embedding and head"]),
+    ("more-stages-than-layers", None, "", ["--pp", "9"], ["9", "6", "embedding and LM head"]),
     ("batch-does-not-divide", None, "", ["--dp", "3"], ["8", "3"]),
     ("micro-batch-does-not-divide", None, "", ["--dp", "2", "--micro-batch", "3"], ["3"]),
     ("zero-ranks", None, "", ["--dp", "0"], ["dp"]),

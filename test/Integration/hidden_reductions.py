@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = os.path.join(HERE, "../Inputs/Models")
 MOST = 0.1
 UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-LINE = re.compile(r"reductions: device (\d+): .* in (\d+) buckets .*; of ([\d.]+) (\w+) for one reduction of all, ([\d.]+) (\w+) are left")
+LINE = re.compile(r"reductions: device (\d+): .* in (\d+) buckets, .*; of ([\d.]+) (\w+) for one reduction of all, ([\d.]+) (\w+) are left")
 
 # Model, target, cluster, tokens of a sequence, sequences of a step, layout.
 CASES = [

@@ -85,7 +85,7 @@ def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivati
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not implemented"; }
     bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
   }];
 }

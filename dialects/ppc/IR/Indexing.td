@@ -34,7 +34,7 @@ def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivati
   let assemblyFormat = "$ids `,` $dy (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not implemented"; }
     bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
   }];
 }

@@ -53,7 +53,7 @@ def Ppc_CrossEntropyBackwardOp : Ppc_FinalOp<"cross_entropy_backward", "second d
   let assemblyFormat = "$logits `,` $targets `,` $lse `,` $dnll (`classes` $classes^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not implemented"; }
     bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
   }];
 }

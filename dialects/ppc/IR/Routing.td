@@ -97,7 +97,7 @@ def Ppc_RoutingWeightsGradientOp : Ppc_FinalOp<"routing_weights_gradient", "seco
   let assemblyFormat = "$slots `,` $ids `,` $x (`experts` $experts^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not implemented"; }
     bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
   }];
 }

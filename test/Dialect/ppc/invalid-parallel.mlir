@@ -151,7 +151,7 @@ func.func @all_gather_c3_use(%x: tensor<2x8xf32>) -> tensor<4x8xf32> {
 // -----
 
 func.func @all_gather_c3_uneven(%x: tensor<3x8xf32>, %y: tensor<2x8xf32>) -> tensor<2x5xf32> {
-  // expected-error @below {{'ppc.all_gather' op cannot go round}}
+  // expected-error @below {{'ppc.all_gather' op cannot be a ring exchange}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] rotated : tensor<3x8xf32> to tensor<5x8xf32>
   %1 = ppc.matmul "bh,fh->bf" %y, %0 : (tensor<2x8xf32>, tensor<5x8xf32>) -> tensor<2x5xf32>
   return %1 : tensor<2x5xf32>
@@ -160,7 +160,7 @@ func.func @all_gather_c3_uneven(%x: tensor<3x8xf32>, %y: tensor<2x8xf32>) -> ten
 // -----
 
 func.func @all_gather_c3_batch(%x: tensor<2x8xf32>, %y: tensor<4x8xf32>) -> tensor<4xf32> {
-  // expected-error @below {{'ppc.all_gather' op cannot go round}}
+  // expected-error @below {{'ppc.all_gather' op cannot be a ring exchange}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] rotated : tensor<2x8xf32> to tensor<4x8xf32>
   %1 = ppc.matmul "bh,bh->b" %y, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
