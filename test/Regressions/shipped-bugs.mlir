@@ -179,7 +179,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
     %0 = ppc.mul %x, %mask : tensor<4xf32>
     %1 = ppc.reduce <sum> %0 dims [0] : tensor<4xf32> to tensor<f32>
     %2 = ppc.reduce <sum> %mask dims [0] : tensor<4xf32> to tensor<f32>
-    // expected-error @below {{is not linear in operand 1, which is still pending}}
+    // expected-error @below {{is not linear in operand 1, which is still partial}}
     %3 = ppc.div %1, %2 : tensor<f32>
     %4 = ppc.all_reduce %3 over ["dp"] <sum> : tensor<f32>
     %5 = ppc.scale %4 by 0.5 : tensor<f32>

@@ -10,8 +10,8 @@
 // By cost a remark tells for every candidate collective why it is not chunked; if chunks were requested and nothing can be chunked, a remark reports it.
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
 // COST: forward: 1 collectives run unchunked after their matmuls, which leaves {{.*}} of them exposed; {{.*}} would be if chunked: the matmuls take {{.*}}, the collectives {{.*}}, and {{.*}} if chunked
-// COST: sums: 1 collectives whole
-// COST: scattered: 2 collectives whole
+// COST: sums: 1 collectives run unchunked
+// COST: scattered: 2 collectives run unchunked
 // COST-NOT: does nothing
 
 // REMARK: forward: 1 collectives are chunked and overlapped with their matmuls, which leaves {{.*}} of them exposed instead of {{.*}}

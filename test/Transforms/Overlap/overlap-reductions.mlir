@@ -4,8 +4,8 @@
 // By cost: a collective takes far longer here than all of the work that is left, so that one comes after it.
 // RUN: ppc-opt %s --ppc-overlap-reductions=cluster=dgx-h100 --ppc-verify-program | FileCheck %s --check-prefix=COST
 
-// REMARK: device 0: 2 gradients are reduced over [dp] in 2 buckets beside the last micro-batch
-// REMARK: device 0: 1 gradients are reduced over [dp] in 1 buckets beside the last micro-batch
+// REMARK: device 0: 2 gradients are reduced over [dp] in 2 buckets, overlapped with the last micro-batch
+// REMARK: device 0: 1 gradients are reduced over [dp] in 1 buckets, overlapped with the last micro-batch
 
 // COST-NOT: ppcrt.collective
 
