@@ -5,8 +5,8 @@
 include "mlir/Pass/PassBase.td"
 include "ppc/Planning/PlanKeys.td"
 
-// A decision of a layout (PlanKeys.td) as an option: of ppc-make-plan, where it has a default, and of ppc-search-plan,
-// where it pins the search.
+// A decision of a layout (PlanKeys.td) as an option: with a default in ppc-make-plan, and as a pin of the search in
+// ppc-search-plan.
 class PassPin<PlanKey key, string member, string madeType, string madeDefault, string searchedType, string searchedDefault> {
   Option Made = Option<member, key.Option, madeType, madeDefault, key.Help>;
   Option Searched = Option<member, key.Option, searchedType, searchedDefault, key.Help # "; default: searched">;
