@@ -1,6 +1,6 @@
 // Loading cuBLASLt, which stays loaded.
 #include "runtime/cuda/BlasLt.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <dlfcn.h>
 

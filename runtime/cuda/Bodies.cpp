@@ -1,7 +1,7 @@
 // Issuing.
 #include "runtime/cuda/Bodies.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/OperationProfile.h"
+#include "runtime/base/Error.h"
+#include "runtime/executor/OperationProfile.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,8 @@ static constexpr int64_t bufferAlignment = 64;
 static constexpr size_t mostGraphs = 128;
 
 Bodies::Bodies(CudaDevice &cuda, const ppcrt_program &program, const Manifest &manifest, const Device &device)
-    : cuda(cuda), code(manifest.code), device(device), kernels(cuda, program, code.kernels), products(cuda) {
+    : cuda(cuda), code(static_cast<const DeviceCode &>(*manifest.code)), device(device),
+      kernels(cuda, program, code.kernels), products(cuda) {
   for (const Routine &routine : device.routines)
     bodyOf.push_back(code.bodyNamed(routine.entry));
   for (const Body &body : code.bodies) {

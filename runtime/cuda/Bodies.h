@@ -1,11 +1,11 @@
 // Routines of a GPU: the operations of their bodies, issued one after the other.
 #pragma once
 
-#include "runtime/core/DeviceMemory.h"
-#include "runtime/core/RoutineCode.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Kernels.h"
 #include "runtime/cuda/Products.h"
+#include "runtime/executor/RoutineCode.h"
+#include "runtime/transport/DeviceMemory.h"
 
 #include <map>
 #include <string>

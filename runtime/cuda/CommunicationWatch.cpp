@@ -1,6 +1,6 @@
 #include "runtime/cuda/CommunicationWatch.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <chrono>

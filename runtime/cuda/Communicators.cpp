@@ -1,6 +1,6 @@
 // Making communicators.
 #include "runtime/cuda/Communicators.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,9 +2,9 @@
 // in which messages go, each with a stream of its own. All have been used once when they are made.
 #pragma once
 
-#include "runtime/core/Manifest.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Nccl.h"
+#include "runtime/program/Manifest.h"
 
 #include <map>
 #include <utility>

@@ -1,7 +1,7 @@
 // Context, stream, memory.
 #include "runtime/cuda/CudaDevice.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
 
 #include <cstring>
 #include <unistd.h>

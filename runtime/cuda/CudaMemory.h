@@ -2,9 +2,9 @@
 // host. Copies are ordered behind what the rank has issued before; `address` is the device's, or the host's.
 #pragma once
 
-#include "runtime/core/DeviceMemory.h"
-#include "runtime/core/Manifest.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/program/Manifest.h"
+#include "runtime/transport/DeviceMemory.h"
 
 #include <algorithm>
 #include <deque>

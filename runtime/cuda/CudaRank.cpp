@@ -1,6 +1,6 @@
 // Making a rank, and looking at the machine before.
 #include "runtime/cuda/CudaRank.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 namespace ppcrt::cuda {
 

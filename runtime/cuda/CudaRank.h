@@ -1,7 +1,7 @@
 // All that a rank has on a GPU, made in the order in which it has to be there before the first step.
 #pragma once
 
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/Bodies.h"
 #include "runtime/cuda/CudaMemory.h"
 #include "runtime/cuda/NcclTransport.h"

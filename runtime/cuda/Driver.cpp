@@ -1,6 +1,6 @@
 // Loading the driver. It stays loaded: what it starts does not end before the process.
 #include "runtime/cuda/Driver.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <dlfcn.h>
 

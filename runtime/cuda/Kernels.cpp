@@ -1,6 +1,6 @@
 // Choosing and loading an image.
 #include "runtime/cuda/Kernels.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // The kernels of a program on a GPU: loaded at once, before the first step, from the image that fits best.
 #pragma once
 
-#include "runtime/core/DeviceCode.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/DeviceCode.h"
 #include "runtime/include/ppcrt.h"
 
 #include <string>

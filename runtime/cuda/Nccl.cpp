@@ -1,6 +1,6 @@
 // Loading NCCL, which stays loaded.
 #include "runtime/cuda/Nccl.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <dlfcn.h>
 

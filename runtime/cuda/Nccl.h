@@ -1,7 +1,7 @@
 // NCCL, loaded when ranks on several GPUs communicate. Declared here is what the runtime uses of it, as in Driver.h.
 #pragma once
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 #include "runtime/cuda/Driver.h"
 
 #include <cstddef>

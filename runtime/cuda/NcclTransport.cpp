@@ -1,7 +1,7 @@
 // Calls, events, waiting.
 #include "runtime/cuda/NcclTransport.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <unistd.h>

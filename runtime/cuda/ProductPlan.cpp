@@ -1,6 +1,6 @@
 // Descriptor to calls.
 #include "runtime/cuda/ProductPlan.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <numeric>

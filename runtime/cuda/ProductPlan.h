@@ -1,7 +1,7 @@
 // A product of ppcrt.h as calls of cuBLASLt: which of its loops are a strided batch of one call, and which repeat it.
 #pragma once
 
-#include "runtime/core/GemmProblem.h"
+#include "runtime/program/GemmProblem.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // Preparing and running products.
 #include "runtime/cuda/Products.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 

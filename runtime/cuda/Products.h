@@ -1,9 +1,9 @@
 // Matrix products of a program by cuBLASLt: everything that it has to be asked is asked before the first step.
 #pragma once
 
-#include "runtime/core/DeviceCode.h"
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/DeviceCode.h"
 #include "runtime/cuda/ProductPlan.h"
 
 #include <map>

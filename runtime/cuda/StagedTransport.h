@@ -3,8 +3,8 @@
 // connects ranks, several on one GPU, too. What is not in the arena is the host's and goes as it is.
 #pragma once
 
-#include "runtime/core/Transport.h"
 #include "runtime/cuda/CudaMemory.h"
+#include "runtime/transport/Transport.h"
 
 #include <map>
 

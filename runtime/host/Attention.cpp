@@ -1,5 +1,5 @@
 #include "runtime/host/Attention.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/host/AttentionRows.h"
 #include "runtime/host/BatchedProduct.h"
 #include "runtime/host/PackedProduct.h"

@@ -4,7 +4,7 @@
 // f32: keys, values, queries and gradients widened once for the tiles that share them, powers rounded in place.
 #pragma once
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 
 #include <cstdint>
 

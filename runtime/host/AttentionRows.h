@@ -3,7 +3,7 @@
 // in place: `out` is then the scores or gradients themselves.
 #pragma once
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 
 #include <cstdint>
 

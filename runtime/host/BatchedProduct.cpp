@@ -1,6 +1,6 @@
 // oneDNN matmul primitives with batch dimensions, cached by shape, strides and the number of threads.
 #include "runtime/host/BatchedProduct.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/host/Threads.h"
 
 #include <cstring>

@@ -2,7 +2,7 @@
 // batch dimensions (less overhead for each, and all threads get work), and products of bf16 with a sum in f32.
 #pragma once
 
-#include "runtime/core/GemmProblem.h"
+#include "runtime/program/GemmProblem.h"
 
 #include <string>
 

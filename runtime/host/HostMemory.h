@@ -1,8 +1,8 @@
 // Memory of this process as that of a device: ranks of hosts compute where the host can read.
 #pragma once
 
-#include "runtime/core/DeviceMemory.h"
 #include "runtime/host/Memory.h"
+#include "runtime/transport/DeviceMemory.h"
 
 #include <cstring>
 

@@ -1,10 +1,10 @@
 // Matrix products through oneDNN. Operands that are row- or column-major go there as they are; others are packed first.
 // Where oneDNN has no fast product of bf16 for the strides or the machine, the same values are multiplied in f32.
-#include "runtime/core/Error.h"
-#include "runtime/core/GemmProblem.h"
+#include "runtime/base/Error.h"
 #include "runtime/host/BatchedProduct.h"
 #include "runtime/host/WidenedProduct.h"
 #include "runtime/include/ppcrt.h"
+#include "runtime/program/GemmProblem.h"
 
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.h>

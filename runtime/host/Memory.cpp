@@ -1,6 +1,6 @@
 // Shared memory and its measurement.
 #include "runtime/host/Memory.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <sys/mman.h>

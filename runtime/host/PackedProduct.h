@@ -3,7 +3,7 @@
 // too.
 #pragma once
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 
 #include <cstdint>
 

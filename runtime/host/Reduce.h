@@ -1,7 +1,7 @@
 // Elementwise reduction of several buffers in a fixed order.
 #pragma once
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 
 #include <cstdint>
 

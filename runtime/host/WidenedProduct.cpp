@@ -2,7 +2,7 @@
 // order. B's piece is widened once for each block of rows of C, A's once for each block of columns, or once where the
 // summed dimension is one piece: each element serves hundreds of multiplications.
 #include "runtime/host/WidenedProduct.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/host/PackedProduct.h"
 #include "runtime/host/Threads.h"
 

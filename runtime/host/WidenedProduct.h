@@ -2,8 +2,8 @@
 // two bf16 numbers exactly, and are multiplied while they are in the cache.
 #pragma once
 
-#include "runtime/core/DataType.h"
-#include "runtime/core/GemmProblem.h"
+#include "runtime/base/DataType.h"
+#include "runtime/program/GemmProblem.h"
 
 namespace ppcrt {
 

@@ -1,10 +1,10 @@
 // Agreement between ranks takes a reduction of one number; nothing is exchanged in steps without a checkpoint under
 // way.
 #include "runtime/launch/Checkpointing.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/LearningRate.h"
-#include "runtime/core/SampleOrder.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
+#include "runtime/data/SampleOrder.h"
+#include "runtime/run/LearningRate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // The checkpoints of a run: where it goes on from, when new ones begin, and how the ranks agree that one is complete.
 #pragma once
 
-#include "runtime/core/CheckpointFolder.h"
-#include "runtime/core/CheckpointWriter.h"
-#include "runtime/core/FolderLock.h"
-#include "runtime/core/Options.h"
-#include "runtime/core/Transport.h"
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/CheckpointWriter.h"
+#include "runtime/files/FolderLock.h"
+#include "runtime/run/Options.h"
+#include "runtime/transport/Transport.h"
 
 #include <functional>
 #include <memory>

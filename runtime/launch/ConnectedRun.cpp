@@ -1,6 +1,6 @@
 // The run of one rank that a launcher has started, whatever connects it with the others.
-#include "runtime/core/Error.h"
-#include "runtime/core/Machine.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
 #include "runtime/cuda/CudaRank.h"
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/Threads.h"

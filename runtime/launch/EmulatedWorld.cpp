@@ -1,6 +1,6 @@
 // One port for each rank, or for those that share one; a ring for each group.
 #include "runtime/launch/EmulatedWorld.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <map>

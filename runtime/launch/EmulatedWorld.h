@@ -1,8 +1,8 @@
 // The links of an emulation as ports and routes of a world of ranks.
 #pragma once
 
-#include "runtime/core/Emulation.h"
-#include "runtime/host/LocalWorld.h"
+#include "runtime/executor/Emulation.h"
+#include "runtime/local/LocalWorld.h"
 
 namespace ppcrt {
 

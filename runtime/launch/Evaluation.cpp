@@ -2,8 +2,8 @@
 // being repeated, and as the loss of a batch is the mean of those of its samples, their sum follows.
 #include "runtime/launch/Evaluation.h"
 #include "ppc/Support/Limits.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <cstdio>

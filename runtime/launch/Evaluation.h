@@ -2,8 +2,8 @@
 // program is.
 #pragma once
 
-#include "runtime/core/PlanExecutor.h"
-#include "runtime/core/TokenData.h"
+#include "runtime/data/TokenData.h"
+#include "runtime/executor/PlanExecutor.h"
 
 #include <functional>
 #include <memory>

@@ -1,11 +1,11 @@
 // Who reads which chunks.
 #include "runtime/launch/InputDigests.h"
 #include "ppc/Support/Limits.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/File.h"
-#include "runtime/core/FileDigest.h"
-#include "runtime/core/Machine.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
+#include "runtime/files/File.h"
+#include "runtime/files/FileDigest.h"
 
 #include <algorithm>
 #include <cstdio>

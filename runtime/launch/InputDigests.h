@@ -1,8 +1,8 @@
 // The size and the hash of files that each rank of a run reads.
 #pragma once
 
-#include "runtime/core/RunInputs.h"
 #include "runtime/launch/RankLink.h"
+#include "runtime/launch/RunInputs.h"
 
 #include <cstdint>
 #include <map>

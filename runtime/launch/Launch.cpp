@@ -1,10 +1,11 @@
 // ppcrt_main: reads the command line and the manifest, then starts the ranks or becomes one.
 #include "runtime/launch/Launch.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/File.h"
-#include "runtime/core/Machine.h"
-#include "runtime/core/PlanExecutor.h"
-#include "runtime/core/RunFiles.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
+#include "runtime/cuda/DeviceCode.h"
+#include "runtime/executor/PlanExecutor.h"
+#include "runtime/files/File.h"
+#include "runtime/launch/RunFiles.h"
 #include "runtime/launch/Training.h"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
   if (program.abi_version != PPCRT_ABI_VERSION)
     throw InputError(format("the program was compiled for ABI %u, this runtime has ABI %d: compile it again",
                             program.abi_version, PPCRT_ABI_VERSION));
-  Manifest manifest = parseManifest({program.manifest, program.manifest_size});
+  Manifest manifest = parseManifest({program.manifest, program.manifest_size}, readCudaCode);
   if (!options.problem.empty()) {
     Launcher telling = tellingLauncher(options, environment);
     if (!telling)

@@ -2,13 +2,13 @@
 // for a run, and returns the exit status of this process; input that cannot be used throws InputError.
 #pragma once
 
-#include "runtime/core/Manifest.h"
-#include "runtime/core/Options.h"
-#include "runtime/core/RankEnvironment.h"
-#include "runtime/core/RankWatch.h"
-#include "runtime/host/LocalWorld.h"
 #include "runtime/include/ppcrt.h"
 #include "runtime/launch/RankLink.h"
+#include "runtime/local/LocalWorld.h"
+#include "runtime/program/Manifest.h"
+#include "runtime/run/Options.h"
+#include "runtime/transport/RankEnvironment.h"
+#include "runtime/watch/RankWatch.h"
 
 namespace ppcrt {
 

@@ -1,15 +1,15 @@
 // Ranks forked by this process: everything that can be refused is checked before a rank exists.
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Machine.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
 #include "runtime/cuda/CudaRank.h"
 #include "runtime/host/HostMemory.h"
-#include "runtime/host/Launcher.h"
-#include "runtime/host/LocalTransport.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/EmulatedWorld.h"
 #include "runtime/launch/Launch.h"
+#include "runtime/launch/Launcher.h"
 #include "runtime/launch/Training.h"
+#include "runtime/local/LocalTransport.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,10 @@
 // Memory, groups, messages.
 #include "runtime/launch/MachineCheck.h"
-#include "runtime/core/ActionOrder.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/IssueOrder.h"
-#include "runtime/core/Machine.h"
-#include "runtime/core/RankContext.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
+#include "runtime/executor/RankContext.h"
+#include "runtime/program/ActionOrder.h"
+#include "runtime/program/IssueOrder.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,9 +1,9 @@
 // `--check-machine`: what can be known before training, hours before it would fail.
 #pragma once
 
-#include "runtime/core/DeviceMemory.h"
-#include "runtime/core/Manifest.h"
-#include "runtime/core/Transport.h"
+#include "runtime/program/Manifest.h"
+#include "runtime/transport/DeviceMemory.h"
+#include "runtime/transport/Transport.h"
 
 #include <cstddef>
 

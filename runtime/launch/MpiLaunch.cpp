@@ -1,8 +1,8 @@
 // Ranks that a launcher of MPI has started, connected by Open MPI.
-#include "runtime/core/Error.h"
-#include "runtime/host/MpiTransport.h"
+#include "runtime/base/Error.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/RankLink.h"
+#include "runtime/mpi/MpiTransport.h"
 
 #include <cstdio>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // Texts of all ranks, side by side.
 #include "runtime/launch/RankAgreement.h"
-#include "runtime/core/Checksum.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Machine.h"
-#include "runtime/core/RunIdentity.h"
-#include "runtime/core/RunInputs.h"
+#include "runtime/base/Checksum.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
 #include "runtime/host/BatchedProduct.h"
 #include "runtime/launch/InputDigests.h"
+#include "runtime/launch/RunInputs.h"
+#include "runtime/run/RunIdentity.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,10 +2,10 @@
 // and together they would compute what none of them was asked for.
 #pragma once
 
-#include "runtime/core/Manifest.h"
-#include "runtime/core/Options.h"
 #include "runtime/include/ppcrt.h"
 #include "runtime/launch/RankLink.h"
+#include "runtime/program/Manifest.h"
+#include "runtime/run/Options.h"
 
 #include <string>
 #include <vector>

@@ -2,13 +2,13 @@
 // a run need it.
 #pragma once
 
-#include "runtime/core/Error.h"
-#include "runtime/core/Options.h"
-#include "runtime/core/RankEnvironment.h"
-#include "runtime/core/RankProgress.h"
-#include "runtime/core/RankWatch.h"
-#include "runtime/core/Transport.h"
-#include "runtime/host/MpiTransport.h"
+#include "runtime/base/Error.h"
+#include "runtime/mpi/MpiTransport.h"
+#include "runtime/run/Options.h"
+#include "runtime/transport/RankEnvironment.h"
+#include "runtime/transport/Transport.h"
+#include "runtime/watch/RankProgress.h"
+#include "runtime/watch/RankWatch.h"
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
 #include "runtime/launch/StoreAddress.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 
 #include <cctype>
 #include <cstdlib>

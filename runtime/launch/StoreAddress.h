@@ -1,9 +1,9 @@
 // Where the store of a run is: what the options or the launcher say.
 #pragma once
 
-#include "runtime/core/Options.h"
-#include "runtime/core/RankEnvironment.h"
+#include "runtime/run/Options.h"
 #include "runtime/tcp/Socket.h"
+#include "runtime/transport/RankEnvironment.h"
 
 namespace ppcrt {
 

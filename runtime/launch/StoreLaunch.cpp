@@ -1,5 +1,5 @@
 // Ranks that anything has started, connected by the store of rank 0.
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/RankLink.h"
 #include "runtime/launch/StoreAddress.h"

@@ -1,15 +1,15 @@
 // Preparation, the step loop, and what is measured in it.
 #include "runtime/launch/Training.h"
 #include "ppc/Support/Limits.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/File.h"
-#include "runtime/core/FiniteCheck.h"
-#include "runtime/core/LearningRate.h"
-#include "runtime/core/OperationProfile.h"
-#include "runtime/core/PeakRate.h"
+#include "runtime/base/Error.h"
+#include "runtime/executor/FiniteCheck.h"
+#include "runtime/executor/OperationProfile.h"
+#include "runtime/files/File.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/MachineCheck.h"
+#include "runtime/metrics/PeakRate.h"
+#include "runtime/run/LearningRate.h"
 
 #include <algorithm>
 #include <cstdio>

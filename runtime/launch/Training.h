@@ -2,19 +2,19 @@
 // come to be is no matter here: see Launch.h.
 #pragma once
 
-#include "runtime/core/EmulatedBodies.h"
-#include "runtime/core/Metrics.h"
-#include "runtime/core/Options.h"
-#include "runtime/core/PlanExecutor.h"
-#include "runtime/core/RankProgress.h"
-#include "runtime/core/TensorFile.h"
-#include "runtime/core/TokenData.h"
-#include "runtime/core/Trace.h"
-#include "runtime/core/WeightFiles.h"
-#include "runtime/core/WeightFolder.h"
+#include "runtime/data/TokenData.h"
+#include "runtime/executor/EmulatedBodies.h"
+#include "runtime/executor/PlanExecutor.h"
 #include "runtime/launch/Checkpointing.h"
 #include "runtime/launch/Evaluation.h"
 #include "runtime/launch/RankAgreement.h"
+#include "runtime/metrics/Metrics.h"
+#include "runtime/metrics/Trace.h"
+#include "runtime/run/Options.h"
+#include "runtime/watch/RankProgress.h"
+#include "runtime/weights/TensorFile.h"
+#include "runtime/weights/WeightFiles.h"
+#include "runtime/weights/WeightFolder.h"
 
 #include <memory>
 #include <vector>

@@ -1,7 +1,7 @@
 // Addresses, connections, frames.
 #include "runtime/tcp/Socket.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,7 +1,7 @@
 #include "runtime/tcp/StoreClient.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Machine.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
 
 #include <algorithm>
 #include <chrono>

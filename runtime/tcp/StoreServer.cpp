@@ -1,7 +1,7 @@
 // One thread, which waits for all connections at once.
 #include "runtime/tcp/StoreServer.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/Error.h"
 
 #include <algorithm>
 #include <cerrno>

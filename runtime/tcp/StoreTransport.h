@@ -3,8 +3,8 @@
 // through the process of rank 0: enough for numbers of the runtime, little for gradients.
 #pragma once
 
-#include "runtime/core/Transport.h"
 #include "runtime/tcp/StoreClient.h"
+#include "runtime/transport/Transport.h"
 
 #include <map>
 #include <string>

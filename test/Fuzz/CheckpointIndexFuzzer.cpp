@@ -1,9 +1,9 @@
 // checkpoint.json: an index that can be written and read again, or InputError. Each input is read as it is and with its
 // checksum put right.
 #include "Subject.h"
-#include "runtime/core/Checkpoint.h"
-#include "runtime/core/Checksum.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/Checksum.h"
+#include "runtime/base/Error.h"
+#include "runtime/checkpoint/Checkpoint.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,14 +1,15 @@
 // The JSON inside a program: a manifest that keeps its promises, or InputError.
 #include "Subject.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Manifest.h"
+#include "runtime/base/Error.h"
+#include "runtime/cuda/DeviceCode.h"
+#include "runtime/program/Manifest.h"
 
 #include <cstdint>
 #include <cstdlib>
 
 PPC_FUZZ_SUBJECT(Manifest) {
   try {
-    ppcrt::Manifest manifest = ppcrt::parseManifest({reinterpret_cast<const char *>(data), size});
+    ppcrt::Manifest manifest = ppcrt::parseManifest({reinterpret_cast<const char *>(data), size}, ppcrt::readCudaCode);
     for (const ppcrt::Device &device : manifest.devices) {
       for (const ppcrt::Buffer &buffer : device.buffers)
         if (buffer.offset < 0 || buffer.bytes < 0 || buffer.end() > device.arenaBytes)

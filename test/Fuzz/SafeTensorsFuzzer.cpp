@@ -1,8 +1,8 @@
 // The header of a safetensors file, and what checkpoints keep in it: tensors that lie within the file, or InputError.
 #include "Subject.h"
-#include "runtime/core/Checkpoint.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/SafeTensors.h"
+#include "runtime/base/Error.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/weights/SafeTensors.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // Files of tokens: samples of tokens within the vocabulary, or InputError. The first byte says what the file is read
 // as.
 #include "Subject.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/TokenData.h"
+#include "runtime/base/Error.h"
+#include "runtime/data/TokenData.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // An index of Megatron-LM: sequences that cover the file beside it, or InputError. The last byte says how large that
 // is.
 #include "Subject.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/TokenIndex.h"
+#include "runtime/base/Error.h"
+#include "runtime/data/TokenIndex.h"
 
 #include <cstdint>
 #include <cstdlib>

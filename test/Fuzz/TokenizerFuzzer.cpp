@@ -1,7 +1,7 @@
 // tokenizer.json, and a text after a zero byte: ids that the tokenizer has, the same again, or InputError.
 #include "Subject.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Tokenizer.h"
+#include "runtime/base/Error.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // Files of weights, and indexes of such files, for a model of two small parameters: blocks without holes, or
 // InputError.
 #include "Subject.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/WeightFiles.h"
+#include "runtime/base/Error.h"
+#include "runtime/weights/WeightFiles.h"
 
 #include <cmath>
 #include <cstdint>

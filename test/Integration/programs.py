@@ -150,7 +150,7 @@ def philox(counter, key):
 
 
 def samples(text, seed, count, sequence):
-    """The first `count` samples that a program draws from a text, each `sequence` + 1 tokens (runtime/core/SampleOrder.h).
+    """The first `count` samples that a program draws from a text, each `sequence` + 1 tokens (runtime/data/SampleOrder.h).
 
     Sample i begins at the 64-bit random number i of the stream (seed, "text"), modulo the number of possible starts."""
     mask = 2 ** 64 - 1

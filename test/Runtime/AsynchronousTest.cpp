@@ -1,5 +1,5 @@
 // Communication that goes on while ranks do other things: what a request needs of its peers, and what it does not.
-#include "runtime/core/Clock.h"
+#include "runtime/base/Clock.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cstring>

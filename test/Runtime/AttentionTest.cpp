@@ -1,7 +1,7 @@
 // ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes
 // that are no multiples of a tile, one query, more keys than queries, blocks of queries with padding.
 #include "runtime/host/Attention.h"
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 #include "runtime/host/AttentionRows.h"
 #include "runtime/host/PackedProduct.h"
 #include "runtime/host/Threads.h"

@@ -1,6 +1,6 @@
 // Work beside the rank, and what a rank says that waits for it.
-#include "runtime/core/BackgroundWork.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/BackgroundWork.h"
+#include "runtime/base/Error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Checkpoints: going on is bit for bit the unbroken run, under any layout; damaged ones are refused and the one before
 // is used; a disk that is full destroys nothing.
-#include "runtime/core/Checksum.h"
+#include "runtime/base/Checksum.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>

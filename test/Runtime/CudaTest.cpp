@@ -1,10 +1,10 @@
 // Programs for GPUs on the stand-ins of test/CudaStandIn: what the runtime asks of a driver, and what becomes of
 // mistakes. Each test uses the driver in a process of its own.
-#include "runtime/core/Error.h"
-#include "runtime/core/JsonValue.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/CudaRank.h"
-#include "runtime/host/Launcher.h"
+#include "runtime/files/JsonValue.h"
 #include "runtime/launch/Launch.h"
+#include "runtime/launch/Launcher.h"
 #include "test/Runtime/OnStandIn.h"
 
 #include <nlohmann/json.hpp>
@@ -343,7 +343,7 @@ void runRank(LocalWorld &world, int number, const char *operations, bool shares,
   ppcrt_image image{"sm_80", PPCRT_PTX, ptx, std::strlen(ptx)};
   ppcrt_constant constant{"ones", ones.data(), 128};
   ppcrt_program program{PPCRT_ABI_VERSION, text.data(), text.size(), nullptr, 0, &image, 1, &constant, 1};
-  Manifest manifest = parseManifest(text);
+  Manifest manifest = parseManifest(text, readCudaCode);
   checkEntries(manifest, program);
   LocalTransport transport(world, number);
   CudaRank gpu(program, manifest, transport, world.arena(number), number, {shares, graphs});
@@ -361,7 +361,7 @@ void runRank(LocalWorld &world, int number, const char *operations, bool shares,
 std::string runSmall(const char *operations, bool shares, bool graphs, const Look &look,
                      const char *ofSecond = nullptr) {
   std::string text = smallManifest(json::parse(operations)).dump();
-  LocalWorld world(worldShape(parseManifest(text)));
+  LocalWorld world(worldShape(parseManifest(text, readCudaCode)));
   return onStandIn([&] {
     pid_t child = fork();
     if (child == 0) {

@@ -1,7 +1,7 @@
 // Samples of files and of random tokens; files that cannot be used. What the command line says of them is in
 // LaunchTest.
-#include "runtime/core/Error.h"
-#include "runtime/core/TokenData.h"
+#include "runtime/base/Error.h"
+#include "runtime/data/TokenData.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"
 

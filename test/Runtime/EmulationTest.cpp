@@ -1,7 +1,7 @@
 // Emulated links against the times that sharing gives, files that are refused, and whole runs.
-#include "runtime/core/Emulation.h"
-#include "runtime/core/Clock.h"
-#include "runtime/host/EmulatedLinks.h"
+#include "runtime/executor/Emulation.h"
+#include "runtime/base/Clock.h"
+#include "runtime/local/EmulatedLinks.h"
 #include "test/Runtime/BigramProgram.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"

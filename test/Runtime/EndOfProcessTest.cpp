@@ -1,6 +1,6 @@
 // What other threads do while one ends the process.
-#include "runtime/core/Error.h"
-#include "runtime/host/MpiCalls.h"
+#include "runtime/base/Error.h"
+#include "runtime/mpi/MpiCalls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The order in which a rank does things, seen from a transport that writes it down.
-#include "runtime/core/Error.h"
-#include "runtime/core/PlanExecutor.h"
+#include "runtime/base/Error.h"
+#include "runtime/executor/PlanExecutor.h"
 #include "runtime/host/HostMemory.h"
 #include "test/Runtime/BigramProgram.h"
 

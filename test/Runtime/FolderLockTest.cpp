@@ -1,8 +1,8 @@
 // One owner at a time, with the locks of the file system and without: those that live are respected, those that were
 // killed are not.
-#include "runtime/core/FolderLock.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Machine.h"
+#include "runtime/files/FolderLock.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Machine.h"
 #include "runtime/host/Memory.h"
 #include "test/Runtime/ProgramRun.h"
 

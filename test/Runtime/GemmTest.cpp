@@ -1,7 +1,7 @@
 // ppcrt_gemm against the definition: random sizes, strides, loops and accumulation.
-#include "runtime/core/GemmProblem.h"
 #include "runtime/host/PackedProduct.h"
 #include "runtime/host/WidenedProduct.h"
+#include "runtime/program/GemmProblem.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cmath>

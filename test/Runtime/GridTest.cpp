@@ -1,6 +1,6 @@
 // Ranks, groups and the learning-rate schedule.
-#include "runtime/core/Grid.h"
-#include "runtime/core/LearningRate.h"
+#include "runtime/program/Grid.h"
+#include "runtime/run/LearningRate.h"
 
 #include <gtest/gtest.h>
 

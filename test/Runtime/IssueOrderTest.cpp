@@ -1,7 +1,7 @@
 // The order in which devices begin their communication, for random programs: stages that pass micro-batches on and
 // back in random orders, with groups over some stages.
-#include "runtime/core/IssueOrder.h"
-#include "runtime/core/Error.h"
+#include "runtime/program/IssueOrder.h"
+#include "runtime/base/Error.h"
 #include "test/Runtime/Ranks.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Manifest validation: every mistake names its key, says what was found and what is allowed.
-#include "runtime/core/Manifest.h"
-#include "runtime/core/Error.h"
+#include "runtime/program/Manifest.h"
+#include "runtime/base/Error.h"
 #include "test/Runtime/BigramProgram.h"
 
 #include <gtest/gtest.h>

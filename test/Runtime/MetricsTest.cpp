@@ -1,7 +1,7 @@
 // What is printed of steps.
-#include "runtime/core/Metrics.h"
-#include "runtime/core/Clock.h"
-#include "runtime/core/ProgressLine.h"
+#include "runtime/metrics/Metrics.h"
+#include "runtime/base/Clock.h"
+#include "runtime/metrics/ProgressLine.h"
 #include "test/Runtime/BigramProgram.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Whole runs whose ranks a launcher has started: the same numbers as forked ranks give, and one clear error.
-#include "runtime/core/Error.h"
-#include "runtime/core/RankEnvironment.h"
+#include "runtime/base/Error.h"
+#include "runtime/transport/RankEnvironment.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"
 

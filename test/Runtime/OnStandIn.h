@@ -1,9 +1,9 @@
 // What tests of programs for GPUs share: the stand-ins in the place of NVIDIA's libraries, and numbers to compute with.
 #pragma once
 
-#include "runtime/core/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/CudaRank.h"
-#include "runtime/host/Launcher.h"
+#include "runtime/launch/Launcher.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // The part of Open MPI's binary interface that the runtime states itself, against mpi.h. Built where that is found.
-#include "runtime/host/OpenMpi.h"
+#include "runtime/mpi/OpenMpi.h"
 
 #include <mpi.h>
 

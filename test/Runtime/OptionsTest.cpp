@@ -1,6 +1,6 @@
 // Every option that takes a number, with values that are none or mean nothing.
-#include "runtime/core/Options.h"
-#include "runtime/core/Error.h"
+#include "runtime/run/Options.h"
+#include "runtime/base/Error.h"
 
 #include <gtest/gtest.h>
 

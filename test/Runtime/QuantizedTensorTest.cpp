@@ -1,6 +1,6 @@
 // Numbers of 8 and 4 bits: what they and their scales mean, and which scales do not fit.
-#include "runtime/core/QuantizedTensor.h"
-#include "runtime/core/Error.h"
+#include "runtime/weights/QuantizedTensor.h"
+#include "runtime/base/Error.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>

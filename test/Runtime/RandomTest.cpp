@@ -1,6 +1,6 @@
 // Random numbers: published vectors, statistics, independence of the layout.
-#include "runtime/core/Random.h"
-#include "runtime/core/Initialization.h"
+#include "runtime/base/Random.h"
+#include "runtime/executor/Initialization.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cmath>

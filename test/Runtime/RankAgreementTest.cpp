@@ -1,8 +1,8 @@
 // Ranks that are started with other options, files, variables or folders than the others: every difference is named
 // before the first step. The options are those of the table, the files those of runInputs().
-#include "runtime/core/FileDigest.h"
-#include "runtime/core/Options.h"
-#include "runtime/core/RunInputs.h"
+#include "runtime/files/FileDigest.h"
+#include "runtime/launch/RunInputs.h"
+#include "runtime/run/Options.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"
 

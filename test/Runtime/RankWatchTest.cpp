@@ -1,5 +1,5 @@
 // Who is named when a run is held up: by what ranks tell, and in whole runs over both transports.
-#include "runtime/core/RankWatch.h"
+#include "runtime/watch/RankWatch.h"
 #include "test/Runtime/BigramProgram.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"

@@ -1,8 +1,8 @@
 // Forked ranks, and ranks that mpirun starts.
 #include "test/Runtime/Ranks.h"
-#include "runtime/core/Clock.h"
-#include "runtime/host/Launcher.h"
-#include "runtime/host/MpiTransport.h"
+#include "runtime/base/Clock.h"
+#include "runtime/launch/Launcher.h"
+#include "runtime/mpi/MpiTransport.h"
 #include "runtime/tcp/StoreTransport.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Unit/Support/TestSeed.h"

@@ -1,8 +1,8 @@
 // Running test code as several ranks, over each transport.
 #pragma once
 
-#include "runtime/core/Error.h"
-#include "runtime/host/LocalTransport.h"
+#include "runtime/base/Error.h"
+#include "runtime/local/LocalTransport.h"
 
 #include <gtest/gtest.h>
 

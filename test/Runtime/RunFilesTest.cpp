@@ -1,6 +1,6 @@
 // Every option that names an output, on every file that the same command reads, under every name of it: none is
 // destroyed.
-#include "runtime/core/File.h"
+#include "runtime/files/File.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which facts of two runs differ, and what is said of a model.
-#include "runtime/core/RunIdentity.h"
+#include "runtime/run/RunIdentity.h"
 
 #include <gtest/gtest.h>
 

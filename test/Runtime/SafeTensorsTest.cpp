@@ -1,6 +1,6 @@
 // Damaged safetensors files are refused with what is wrong; values of every stored type become values of the program.
-#include "runtime/core/SafeTensors.h"
-#include "runtime/core/Error.h"
+#include "runtime/weights/SafeTensors.h"
+#include "runtime/base/Error.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Turns of one collective in shared memory, one after the other, where members come late with a turn that is over.
-#include "runtime/host/SharedOperation.h"
-#include "runtime/core/Clock.h"
+#include "runtime/local/SharedOperation.h"
+#include "runtime/base/Clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Whole runs whose processes connect themselves: the same numbers as forked ranks give, and one clear error of all that
 // can go wrong while they start or run.
-#include "runtime/core/RankEnvironment.h"
 #include "runtime/launch/StoreAddress.h"
+#include "runtime/transport/RankEnvironment.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"
 

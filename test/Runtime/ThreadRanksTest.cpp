@@ -1,6 +1,6 @@
 // Ranks that are threads of one process, several programs' worth of them at once: nothing of a rank belongs to the
 // process.
-#include "runtime/core/PlanExecutor.h"
+#include "runtime/executor/PlanExecutor.h"
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"

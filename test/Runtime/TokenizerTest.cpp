@@ -1,10 +1,10 @@
 // Byte-level tokenizers against what the library `tokenizers` makes of random texts (Inputs/Tokenizers), what is
 // refused, and texts as training data.
-#include "runtime/core/Tokenizer.h"
-#include "runtime/core/CanonicalForm.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/File.h"
-#include "runtime/core/TokenData.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/base/Error.h"
+#include "runtime/data/TokenData.h"
+#include "runtime/files/File.h"
+#include "runtime/tokenizer/CanonicalForm.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Traces of whole runs, and what they are made of.
-#include "runtime/core/Trace.h"
-#include "runtime/host/MpiTransport.h"
+#include "runtime/metrics/Trace.h"
+#include "runtime/mpi/MpiTransport.h"
 #include "test/Runtime/BigramProgram.h"
 #include "test/Runtime/ProgramRun.h"
 #include "test/Runtime/Ranks.h"

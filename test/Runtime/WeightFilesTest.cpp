@@ -1,8 +1,8 @@
 // Weights in files: what is stacked, split or called otherwise is found by the manifest's map; what does not fit is
 // named; no rank reads more than it keeps.
-#include "runtime/core/WeightFiles.h"
-#include "runtime/core/Error.h"
-#include "runtime/core/Random.h"
+#include "runtime/weights/WeightFiles.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Random.h"
 #include "test/Runtime/BigramProgram.h"
 #include "test/Runtime/ProgramRun.h"
 

@@ -91,7 +91,7 @@ def check_counts():
     """Numbers that several pages state follow from one place each."""
     rows = re.findall(r"^\| [\w-]+ \| (\d+) \((\d+) excluded\)", page("docs/performance/accuracy.md"), re.M)
     predicted = f"{sum(int(count) - int(excluded) for count, excluded in rows):,}"
-    limit = re.search(r"maxRanks = (\d+);", page("runtime/core/Manifest.cpp"))
+    limit = re.search(r"maxRanks = (\d+);", page("runtime/program/Manifest.cpp"))
     ranks = f"{int(limit[1]):,}" if limit else "unknown"
     faults = str(len(re.findall(r"^@fault\b", page("test/CudaStandIn/planted_faults.py"), re.M)))
     for number, what, names in (

@@ -3,7 +3,7 @@
 file that was there, and no input makes a tool hang.
 
 Tools write through ppc/Support/OutputFile.h and read through ppc/Support/InputFile.h, compiled programs do both through
-runtime/core/File.h. Each other place is in the table below, with why it needs none of that. Prints one line per place that is not,
+runtime/files/File.h. Each other place is in the table below, with why it needs none of that. Prints one line per place that is not,
 and per entry of the table that is of no use, and exits with 1. `--self-test` checks the checker.
 """
 import os
@@ -21,12 +21,12 @@ WRITES = (r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|ofstream|fopen|fdopen|freopen|mkstem
 READS = r"O_RDONLY|ifstream|getFile|getFileOrSTDIN|getFileSlice|getOpenFile|getSTDIN|openInputFile|openFileForRead|openNativeFileForRead"
 
 # The places, and others with the words that they may use and why.
-PLACES = {"lib/Support/OutputFile.cpp": WRITES + "|O_RDONLY", "lib/Support/InputFile.cpp": READS, "runtime/core/File.cpp": WRITES + "|" + READS}
+PLACES = {"lib/Support/OutputFile.cpp": WRITES + "|O_RDONLY", "lib/Support/InputFile.cpp": READS, "runtime/files/File.cpp": WRITES + "|" + READS}
 OTHERS = {
     "lib/Codegen/RunTool.cpp": ("createTemporaryFile|getFile", "what a linker or an assembler says, in a file of its own"),
     "lib/Target/Cuda/Assembler.cpp": ("createTemporaryFile|getFile|raw_fd_ostream", "what the assembler takes and gives, in files of their own"),
-    "runtime/core/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not written beside"),
-    "runtime/core/Machine.cpp": ("ifstream", "what the system says in /proc"),
+    "runtime/files/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not written beside"),
+    "runtime/base/Machine.cpp": ("ifstream", "what the system says in /proc"),
     "tools/ppc-bench/ProcessMemory.cpp": ("ifstream", "what the system says in /proc"),
     "tools/ppc-bench/Roofline.cpp": ("getFile", "what a program has written with --profile"),
     "tools/ppc-bench/Step.cpp": ("getFile", "what a program that it has started has written"),
@@ -52,7 +52,7 @@ def check_file(path, text):
             for match in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", line):
                 used.add(match.group())
                 if not re.search(rf"(?<!\w)(?:{allowed})(?!\w)", line):
-                    place = "runtime/core/File.h" if path.startswith("runtime/") else place
+                    place = "runtime/files/File.h" if path.startswith("runtime/") else place
                     problems.append(f"{path}:{number}: {match.group()}: files are {kind} through {place}; where that cannot be, say why in "
                                     "tools/dev/check-files.py")
     return problems, used
@@ -77,7 +77,7 @@ def self_test():
         ("tools/ppc-plan/A.cpp", "std::filesystem::rename(a, b); fs::rename(a, b); renameFile(a, b); keep.rename();", 2),
         ("tools/ppc-bench/Step.cpp", "auto text = llvm::MemoryBuffer::getFile(path);\nstd::ofstream out;", 1),
         ("runtime/core/A.cpp", "FILE *f = fopen(path, \"w\");", 1),
-        ("runtime/core/File.cpp", "fd = open(path, O_RDWR | O_CREAT); in = open(path, O_RDONLY);", 0),
+        ("runtime/files/File.cpp", "fd = open(path, O_RDWR | O_CREAT); in = open(path, O_RDONLY);", 0),
         ("lib/Support/OutputFile.cpp", "auto text = llvm::MemoryBuffer::getFile(path);", 1),
     ]
     wrong = [(path, text, count, check_file(path, text)[0]) for path, text, count in cases if len(check_file(path, text)[0]) != count]

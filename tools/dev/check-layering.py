@@ -31,6 +31,7 @@ MAY_USE = {
     "Interpreter": ["Sharding", "dialects/*", "Interfaces", "Support"],
     "Equivalence": ["Sharding", "dialects/*", "Interfaces", "Support"],  # shares nothing with what it checks
     "Timing": ["Sharding", "dialects/*", "Interfaces", "Support"],  # knows neither schedules nor allocators
+    "Transforms/Buffers": ["Transforms/*", "Conversion/*", "ConversionPasses", "dialects/*", "Interfaces", "Support"],  # the buffer passes of all targets
     "Transforms/*": ["TargetCapabilities", "Sharding", "Equivalence", "Timing", "Analysis", "Planning", "Simulation", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Conversion/*": ["Sharding", "dialects/*", "Interfaces", "Support", "ConversionPasses"],
     "ConversionPasses": [],  # one list of passes for all conversions
@@ -45,11 +46,24 @@ MAY_USE = {
     "tools/ppc-plan/modules": ["tools/ppc-plan", "Import/*", "Phases", "Transforms/Contracts", "Analysis", "dialects/*", "Planning", "Support"],
     "tools/ppc-bench": ["Reporting", "KernelModel", "Model", "Cluster", "Support", "runtime/*"],  # it measures what programs run
     "runtime/include": [],
-    "runtime/core": ["runtime/include"],  # any kind of device, any transport
-    "runtime/host": ["runtime/core", "runtime/include"],
-    "runtime/cuda": ["runtime/core", "runtime/include"],
-    "runtime/tcp": ["runtime/host", "runtime/core", "runtime/include"],
-    "runtime/launch": ["runtime/tcp", "runtime/host", "runtime/cuda", "runtime/core", "runtime/include"],
+    "runtime/base": ["runtime/include"],
+    "runtime/files": ["runtime/base"],
+    "runtime/tokenizer": ["runtime/files", "runtime/base"],
+    "runtime/data": ["runtime/tokenizer", "runtime/files", "runtime/base"],
+    "runtime/transport": ["runtime/base"],  # the interface of transports and of device memory
+    "runtime/program": ["runtime/transport", "runtime/files", "runtime/base", "runtime/include"],  # any kind of device
+    "runtime/run": ["runtime/program", "runtime/files", "runtime/base"],
+    "runtime/weights": ["runtime/run", "runtime/program", "runtime/transport", "runtime/files", "runtime/base"],
+    "runtime/checkpoint": ["runtime/weights", "runtime/run", "runtime/program", "runtime/transport", "runtime/files", "runtime/base"],
+    "runtime/watch": ["runtime/program", "runtime/transport", "runtime/base"],
+    "runtime/executor": ["runtime/watch", "runtime/weights", "runtime/data", "runtime/program", "runtime/transport", "runtime/files", "runtime/base", "runtime/include"],
+    "runtime/metrics": ["runtime/executor", "runtime/run", "runtime/program", "runtime/transport", "runtime/files", "runtime/base", "runtime/include"],
+    "runtime/host": ["runtime/program", "runtime/executor", "runtime/transport", "runtime/base", "runtime/include"],
+    "runtime/local": ["runtime/host", "runtime/watch", "runtime/transport", "runtime/base"],
+    "runtime/mpi": ["runtime/host", "runtime/watch", "runtime/transport", "runtime/base"],
+    "runtime/tcp": ["runtime/host", "runtime/transport", "runtime/base"],  # reductions of the host
+    "runtime/cuda": ["runtime/executor", "runtime/program", "runtime/transport", "runtime/files", "runtime/base", "runtime/include"],
+    "runtime/launch": ["runtime/*"],
     "test": ["*", "*/*", "*/*/*"],
 }
 
@@ -77,14 +91,13 @@ EXEMPT = {"include/ppc/Sharding/Combiner.td": "declares an enum for attributes, 
 
 # Functions that only some files may call -> patterns of those, reason.
 ONLY_CALLED_IN = {
-    "defaultTarget()": (["include/ppc/Target/TargetCapabilities.h", "tools/*/Options.cpp", "lib/Phases/RegisterPhases.cpp",
+    "defaultTarget()": (["include/ppc/TargetCapabilities/TargetCapabilities.h", "tools/*/Options.cpp", "lib/Phases/RegisterPhases.cpp",
                          "include/ppc/Transforms/*/Passes.td", "test/*"],
                         "options choose a target where none is named; everything else asks the chosen one"),
 }
 
 PATHS = [  # path pattern -> library; the first that matches
     (r"include/ppc/Support/(Limits|NearestName)\.h$", "Limits"),
-    (r"(?:include/ppc|lib)/Target/(?:\w+/)?\w*Capabilities\.(?:h|cpp)$", "TargetCapabilities"),
     (r"(?:include/ppc|lib/Phases)/InitPpc\.(?:h|cpp)$", "Init"),
     (r"include/ppc/Conversion/Passes\.(?:h|td)", "ConversionPasses"),
     (r"(?:include/ppc|lib)/(Transforms|Conversion|Import)/(\w+)(?:/|\.h)", r"\1/\2"),
@@ -168,27 +181,27 @@ def self_test():
         ("dialects/ppc/IR/A.cpp", '#include "dialects/ppcrt/PpcRt.h"', 1),
         ("include/ppc/Interfaces/A.td", 'include "ppc/Analysis/B.td"', 1),
         ("runtime/host/A.cpp", '#include "llvm/ADT/StringRef.h"', 1),
-        ("runtime/core/A.cpp", '#include "ppc/Support/Limits.h"', 0),
-        ("runtime/core/A.cpp", '#include "ppc/Support/NearestName.h"', 0),
-        ("runtime/core/A.cpp", '#include "ppc/Support/Units.h"', 1),
+        ("runtime/base/A.cpp", '#include "ppc/Support/Limits.h"', 0),
+        ("runtime/base/A.cpp", '#include "ppc/Support/NearestName.h"', 0),
+        ("runtime/base/A.cpp", '#include "ppc/Support/Units.h"', 1),
         ("lib/Codegen/A.cpp", '#include "ppcrt.h"', 1),
         ("tools/ppc-opt/ppc-opt.cpp", '#include "ppc/InitPpc.h"', 0),
-        ("lib/Target/Host/HostCapabilities.cpp", '#include "mlir/IR/Builders.h"', 1),
-        ("lib/Target/Host/HostCapabilities.cpp", '#include "ppc/Target/Target.h"', 1),
+        ("lib/TargetCapabilities/HostCapabilities.cpp", '#include "mlir/IR/Builders.h"', 1),
+        ("lib/TargetCapabilities/HostCapabilities.cpp", '#include "ppc/Target/Target.h"', 1),
         ("lib/Target/Host/HostTarget.cpp", '#include "ppc/Phases/Phases.h"', 1),
         ("lib/Target/Host/HostTarget.cpp", '#include "ppc/Conversion/Passes.h"', 0),
-        ("lib/Planning/A.cpp", '#include "ppc/Target/TargetCapabilities.h"', 0),
+        ("lib/Planning/A.cpp", '#include "ppc/TargetCapabilities/TargetCapabilities.h"', 0),
         ("lib/Planning/A.cpp", '#include "ppc/Target/Target.h"', 1),
         ("lib/Newcomer/A.cpp", "", 1),
-        ("runtime/core/A.cpp", '#include "runtime/host/Threads.h"', 1),
-        ("runtime/core/A.h", '#include "runtime/include/ppcrt.h"', 0),
-        ("runtime/host/A.cpp", '#include "runtime/core/Transport.h"', 0),
+        ("runtime/base/A.cpp", '#include "runtime/host/Threads.h"', 1),
+        ("runtime/base/A.h", '#include "runtime/include/ppcrt.h"', 0),
+        ("runtime/host/A.cpp", '#include "runtime/transport/Transport.h"', 0),
         ("runtime/host/A.cpp", '#include "runtime/launch/Launch.h"', 1),
         ("runtime/host/A.cpp", '#include "../launch/Launch.h"', 1),
-        ("runtime/launch/A.cpp", '#include "runtime/host/Launcher.h"', 0),
+        ("runtime/launch/A.cpp", '#include "runtime/launch/Launcher.h"', 0),
         ("runtime/newcomer/A.cpp", "", 1),
         ("tools/ppc-opt/ppc-opt.cpp", '#include "tools/ppc-plan/PlanRun.h"', 1),
-        ("tools/ppc-compile/A.cpp", '#include "runtime/core/Manifest.h"', 1),
+        ("tools/ppc-compile/A.cpp", '#include "runtime/program/Manifest.h"', 1),
         ("tools/ppc-plan/A.cpp", '#include "mlir/IR/Builders.h"', 1),
         ("tools/ppc-plan/A.cpp", '#include "ppc/Import/HuggingFace.h"', 1),
         ("tools/ppc-plan/ModuleLibrary.cpp", '#include "ppc/Import/HuggingFace.h"', 0),

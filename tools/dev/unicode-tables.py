@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints runtime/core/CanonicalForms.inc: what the normal form NFC needs to know of characters, from Python's Unicode data.
+"""Prints runtime/tokenizer/CanonicalForms.inc: what the normal form NFC needs to know of characters, from Python's Unicode data.
 
-    unicode-tables.py > runtime/core/CanonicalForms.inc
+    unicode-tables.py > runtime/tokenizer/CanonicalForms.inc
 """
 import sys
 import unicodedata

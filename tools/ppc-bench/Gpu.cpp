@@ -1,8 +1,8 @@
 // Timing on a GPU. This file catches what the runtime throws.
 #include "Gpu.h"
 
-#include "runtime/core/DataType.h"
-#include "runtime/core/Error.h"
+#include "runtime/base/DataType.h"
+#include "runtime/base/Error.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Products.h"
 #include "runtime/include/ppcrt.h"

@@ -1,6 +1,6 @@
 #include "Kernels.h"
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 #include "runtime/include/ppcrt.h"
 #include "llvm/Support/FormatVariadic.h"
 

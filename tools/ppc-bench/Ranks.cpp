@@ -1,9 +1,9 @@
 #include "Ranks.h"
 
-#include "runtime/core/Error.h"
-#include "runtime/core/RankContext.h"
-#include "runtime/host/Launcher.h"
+#include "runtime/base/Error.h"
+#include "runtime/executor/RankContext.h"
 #include "runtime/host/Threads.h"
+#include "runtime/launch/Launcher.h"
 
 #include <algorithm>
 #include <cmath>

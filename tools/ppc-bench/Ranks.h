@@ -2,7 +2,7 @@
 #ifndef PPC_TOOLS_BENCH_RANKS_H
 #define PPC_TOOLS_BENCH_RANKS_H
 
-#include "runtime/host/LocalTransport.h"
+#include "runtime/local/LocalTransport.h"
 
 #include <functional>
 #include <string>

@@ -13,6 +13,7 @@
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Import/HuggingFace.h"
+#include "ppc/Phases/FitMemory.h"
 #include "ppc/Phases/TargetPhases.h"
 #include "ppc/Phases/TrainRefusals.h"
 #include "ppc/Support/Heartbeat.h"
@@ -322,75 +323,26 @@ bool Compilation::makeSingleDevicePlan() {
   return setPlan("pins", [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
 }
 
-namespace {
-/// Slots of a device, and what all buffers with slots take in one of them.
-struct Slots {
-  int64_t count = 1, bytes = 0;
-};
-} // namespace
-
-static Slots slotsOf(ppcrt::DeviceOp device) {
-  Slots slots;
-  for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>())
-    if (buffer.hasSlots()) {
-      slots.count = std::max(slots.count, buffer.getSlotCount());
-      slots.bytes += buffer.getStride().value_or(0);
-    }
-  return slots;
-}
-
-bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
+bool Compilation::fitBudget(SmallVector<int64_t> &bytesNotToKeep) {
   if (options.memory <= 0 || singleDevice)
     return true;
+  const SilentRemarks tries; // the passes remark on the program in the end
+  const bool overlap = overlaps();
   OwningOpRef<ModuleOp> planned = std::move(module);
-  const SilentRemarks tries; // what is done in the end is remarked then
-  bool ok = true, fits = false;
-  int64_t before = INT64_MAX, stalls = 0; // bytes above the budget, of all stages; how often they stayed the same
-  SmallVector<int64_t> most;              // that there is to save, per stage and micro-batch
-  while (ok && !fits) {
-    module = planned->clone();
-    ok = runPhase("partition",
-                  [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, overlaps(), options.cluster); }) &&
-         runPhase("device", [&](OpPassManager &pm) {
-           buildDevicePhase(pm, *options.target, /*profile=*/false, /*verifyArena=*/false, overlaps());
-         });
-    if (!ok)
-      break;
-    SmallVector<ppcrt::DeviceOp> devices = ppcrt::findProgram(*module).getDevices();
-    SmallVector<int64_t> less = bytesNotToKeep;
-    less.resize(devices.size(), 0);
-    int64_t above = 0, worst = 0, largest = 0;
-    bool exhausted = false;
-    if (most.empty())
-      for (ppcrt::DeviceOp device : devices)
-        most.push_back(slotsOf(device).bytes);
-    for (auto [number, device] : llvm::enumerate(devices)) {
-      int64_t arena = *device.getArena(), slots = slotsOf(device).count;
-      int64_t over = arena - int64_t(options.memory);
-      if (arena > largest)
-        largest = arena, worst = number;
-      if (over <= 0)
-        continue;
-      above += over;
-      exhausted |= less[number] > most[number];
-      less[number] += llvm::divideCeil(over, slots) << stalls; // what was asked for may lie below the next step
-    }
-    fits = above == 0;
-    stalls = above >= before ? stalls + 1 : 0;
-    if (!fits && (!options.recompute.empty() || exhausted)) {
-      reportError("stage " + Twine(worst) + " needs " + toString(Bytes(double(largest))) +
-                  " per rank, --memory allows " + toString(Bytes(options.memory)) +
-                  (options.recompute.empty()
-                       ? "; nothing more can be computed again in backward: use more ranks or a smaller --micro-batch"
-                       : ": leave out --recompute to have chosen what backward computes again, or use more ranks"));
-      ok = false;
-    }
-    before = above;
-    if (!fits)
-      bytesNotToKeep = std::move(less);
-  }
+  // runPhase() works on `module`, which is a copy until the budget is met.
+  auto run = [&](ModuleOp copy, StringRef name, function_ref<void(OpPassManager &)> build) {
+    module = copy;
+    bool ok = runPhase(name, build);
+    module.release();
+    return success(ok);
+  };
+  MemoryBudget budget{int64_t(options.memory), !options.recompute.empty(), *options.target, overlap, options.cluster};
+  FailureOr<SmallVector<int64_t>> fitted = fitMemory(*planned, budget, run, reportError);
   module = std::move(planned);
-  return ok;
+  if (failed(fitted))
+    return false;
+  bytesNotToKeep = std::move(*fitted);
+  return true;
 }
 
 bool Compilation::priceChosen() {
@@ -423,7 +375,7 @@ bool Compilation::lowerTo(Emit last) {
     return true;
   OwningOpRef<ModuleOp> logical = options.verify ? OwningOpRef<ModuleOp>(module->clone()) : nullptr;
   SmallVector<int64_t> bytesNotToKeep;
-  if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) || !fitMemory(bytesNotToKeep) ||
+  if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) || !fitBudget(bytesNotToKeep) ||
       !runPhase("partition",
                 [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, overlaps(), options.cluster); }))
     return false;

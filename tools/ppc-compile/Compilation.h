@@ -39,11 +39,9 @@ private:
   /// it needs, which `ranks`, where it is not 0, must be.
   bool searchPlan(int64_t ranks);
   bool pinPlan(int64_t ranks);
-  /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the
-  /// plan says (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they
-  /// cannot.
-  bool fitMemory(SmallVector<int64_t> &bytesNotToKeep);
-  /// Predicts what the plan with the values that fitMemory chose to compute again takes, records and notes it.
+  /// With a memory budget: how many bytes fewer each stage must save per micro-batch, as fitMemory().
+  bool fitBudget(SmallVector<int64_t> &bytesNotToKeep);
+  /// Predicts what the plan with the values that fitBudget chose to compute again takes, records and notes it.
   bool priceChosen();
   /// Writes the plan as text, prediction included.
   void recordPlan();

@@ -4,7 +4,7 @@
 
 #include "ppc/Planning/FineTuning.h"
 #include "ppc/Reporting/PlanExport.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 #define PPC_ANALYSIS_MODULETARGET_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 namespace mlir::ppc {
 

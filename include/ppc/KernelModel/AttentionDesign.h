@@ -37,8 +37,8 @@ struct AttentionBounds {
 };
 AttentionBounds boundsOf(const AttentionDesign &design, const GpuModel &gpu);
 
-/// A kernel of lib/Target/Cuda/AttentionTensorMemory.cpp: its tiles, keys as wide as values, and what all warps of a
-/// block issue while it goes over one tile of keys that all queries see.
+/// A kernel of lib/Target/Cuda/Attention/AttentionTensorMemory.cpp: its tiles, keys as wide as values, and what all
+/// warps of a block issue while it goes over one tile of keys that all queries see.
 struct TensorMemoryAttention {
   AttentionDesign design;
   MachineCounts counts;

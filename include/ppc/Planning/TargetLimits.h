@@ -3,7 +3,7 @@
 #define PPC_PLANNING_TARGETLIMITS_H
 
 #include "ppc/Planning/PlanConstraints.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 namespace mlir::ppc {
 

@@ -7,7 +7,7 @@
 #include "ppc/Planning/FineTuning.h"
 #include "ppc/Planning/PlanSearch.h"
 #include "ppc/Planning/ProgramRefusals.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

@@ -6,7 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "ppc/Codegen/HostObject.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::ppc {

@@ -1,7 +1,7 @@
 // Programs for GPUs: loops of bodies become kernels, and functions a table of what is launched.
-#include "AttentionOnePass.h"
 #include "DeviceCode.h"
 #include "Traffic.h"
+#include "lib/Target/Cuda/Attention/AttentionOnePass.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,11 +9,11 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Codegen/Manifest.h"
-#include "ppc/Target/BufferPasses.h"
 #include "ppc/Target/Cuda/Assembler.h"
 #include "ppc/Target/Cuda/ChipKernels.h"
-#include "ppc/Target/Cuda/Ptx.h"
+#include "ppc/Target/Cuda/Writer/Ptx.h"
 #include "ppc/Target/Target.h"
+#include "ppc/Transforms/Buffers/BufferPasses.h"
 #include "llvm/Support/ThreadPool.h"
 
 #include <deque>

@@ -1,7 +1,7 @@
 // The bodies of kernels -> LLVM and NVVM dialects.
-#include "ppc/Target/Cuda/Ptx.h"
+#include "ppc/Target/Cuda/Writer/Ptx.h"
 
-#include "Exponentials.h"
+#include "lib/Target/Cuda/Writer/Exponentials.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

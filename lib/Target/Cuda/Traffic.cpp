@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "ppc/Target/Cuda/Kernel.h"
+#include "ppc/Target/Cuda/Writer/Kernel.h"
 #include "ppc/Transforms/Profile/Work.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

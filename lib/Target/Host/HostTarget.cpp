@@ -6,8 +6,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Conversion/Passes.h"
-#include "ppc/Target/BufferPasses.h"
 #include "ppc/Target/Target.h"
+#include "ppc/Transforms/Buffers/BufferPasses.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;

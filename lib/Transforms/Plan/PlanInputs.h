@@ -5,7 +5,7 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Planning/PlanSearch.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 namespace mlir::ppc {
 

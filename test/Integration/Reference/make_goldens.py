@@ -99,7 +99,7 @@ def loss_of(model, ids, targets):
 
 
 def trained_losses(model, batches):
-    """Losses of AdamW steps on the batches: rates as runtime/core/LearningRate.h draws them, defaults of ppc-append-optimizer."""
+    """Losses of AdamW steps on the batches: rates as runtime/run/LearningRate.h draws them, defaults of ppc-append-optimizer."""
     decay = [parameter for parameter in model.parameters() if parameter.dim() > 1]
     others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
     optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],

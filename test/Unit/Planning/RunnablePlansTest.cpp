@@ -2,7 +2,7 @@
 // all of it.
 #include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Planning/PlanSearch.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 #include "gtest/gtest.h"
 

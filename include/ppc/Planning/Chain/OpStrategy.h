@@ -4,7 +4,7 @@
 #define PPC_PLANNING_CHAIN_OPSTRATEGY_H
 
 #include "ppc/Planning/Chain/OpTemplate.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 namespace mlir::ppc {
 

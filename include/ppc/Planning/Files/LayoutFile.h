@@ -13,7 +13,7 @@
 
 #include "ppc/Model/ModelShape.h"
 #include "ppc/Planning/PlanConstraints.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::ppc {

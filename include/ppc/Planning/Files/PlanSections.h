@@ -25,7 +25,7 @@
 
 #include "ppc/Sharding/AxisRole.h"
 #include "ppc/Support/YamlReader.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <functional>

@@ -7,7 +7,7 @@
 #ifndef PPC_TARGET_CUDA_ASSEMBLER_H
 #define PPC_TARGET_CUDA_ASSEMBLER_H
 
-#include "ppc/Target/Cuda/Ptx.h"
+#include "ppc/Target/Cuda/Writer/Ptx.h"
 
 #include <optional>
 

@@ -8,8 +8,8 @@
 #ifndef PPC_TARGET_CUDA_CHIPKERNELS_H
 #define PPC_TARGET_CUDA_CHIPKERNELS_H
 
-#include "ppc/Target/Cuda/Kernel.h"
-#include "ppc/Target/Cuda/Ptx.h"
+#include "ppc/Target/Cuda/Writer/Kernel.h"
+#include "ppc/Target/Cuda/Writer/Ptx.h"
 
 namespace mlir::ppc::cuda {
 

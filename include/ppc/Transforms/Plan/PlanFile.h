@@ -8,7 +8,7 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 #include <string>
 
 namespace mlir::ppc {

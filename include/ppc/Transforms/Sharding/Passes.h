@@ -4,7 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "ppc/Target/TargetCapabilities.h"
+#include "ppc/TargetCapabilities/TargetCapabilities.h"
 
 namespace mlir::ppc {
 
