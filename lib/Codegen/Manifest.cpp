@@ -121,6 +121,8 @@ void ManifestWriter::writeParameters() {
           out.attribute("kind", init ? stringifyInitKind(init.getKind()) : StringRef("zeros"));
           if (init && init.getKind() == InitKind::Normal)
             out.attribute("std", init.getStddev().getValueAsDouble());
+          if (init && init.getZeroRow())
+            out.attribute("zero_row", *init.getZeroRow());
         });
       });
     });

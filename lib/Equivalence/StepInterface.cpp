@@ -28,7 +28,8 @@ std::string nameOfResult(func::FuncOp function, unsigned number) {
 
 bool beginAlike(InitAttr a, InitAttr b) {
   auto kind = [](InitAttr init) { return init ? init.getKind() : InitKind::Zeros; };
-  return kind(a) == kind(b) && (kind(a) != InitKind::Normal || a.getStddev() == b.getStddev());
+  return kind(a) == kind(b) &&
+         (kind(a) != InitKind::Normal || (a.getStddev() == b.getStddev() && a.getZeroRow() == b.getZeroRow()));
 }
 
 std::string describeInit(InitAttr init) {

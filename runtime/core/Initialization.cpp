@@ -24,6 +24,9 @@ void initialize(std::byte *data, const Buffer &buffer, const Parameter &paramete
   if (parameter.init == InitKind::Zeros)
     return;
   RandomStream random(seed, parameter.name);
+  int64_t width = 1, zeros = parameter.zeroRow;
+  for (size_t dim = 1; dim < parameter.shape.size(); ++dim)
+    width *= parameter.shape[dim];
   block.forEachRun([&](int64_t local, int64_t logical, int64_t length) {
     double values[1024];
     std::fill(std::begin(values), std::end(values), 1.0);
@@ -32,8 +35,9 @@ void initialize(std::byte *data, const Buffer &buffer, const Parameter &paramete
       if (parameter.init == InitKind::Normal)
         random.normal(logical + done, count, values);
       for (int64_t i = 0; i < count; ++i)
-        store(data, buffer.type, local + done + i,
-              parameter.init == InitKind::Normal ? values[i] * parameter.std : 1.0);
+        if (zeros < 0 || (logical + done + i) / width != zeros)
+          store(data, buffer.type, local + done + i,
+                parameter.init == InitKind::Normal ? values[i] * parameter.std : 1.0);
     }
   });
 }

@@ -69,6 +69,8 @@ Parameter readParameter(const Value &value) {
   result.init = InitKind(init.at("kind").choice(kinds, 3));
   if (result.init == InitKind::Normal)
     result.std = init.at("std").number();
+  if (init.has("zero_row"))
+    result.zeroRow = init.at("zero_row").integer(0, result.shape.empty() ? 0 : result.shape[0] - 1);
   return result;
 }
 

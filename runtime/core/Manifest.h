@@ -25,7 +25,8 @@ struct Parameter {
   DataType type;
   std::vector<int64_t> shape; // logical
   InitKind init = InitKind::Zeros;
-  double std = 0; // of InitKind::Normal
+  double std = 0;       // of InitKind::Normal
+  int64_t zeroRow = -1; // of it, which begins with zeros; -1: none
 };
 
 enum class Role {

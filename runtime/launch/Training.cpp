@@ -77,7 +77,7 @@ void Training::openData(const RunSetting &setting) {
       dataNotes.push_back(
           format("%s holds token %lld, the model's pad_token_id, %lld times in what was looked at: its row of "
                  "the embedding begins and learns like every other, where transformers begins with zeros and "
-                 "gives it no gradient",
+                 "gives it no gradient, as ppc-compile --padding-row untrained does",
                  options.data.c_str(), (long long)request.paddingToken, (long long)data->padding()));
     tokens = std::move(data);
   }

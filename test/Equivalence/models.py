@@ -69,7 +69,8 @@ class Model:
     def embedding(self, table):
         ids = f"tensor<{self.sizes['batch']}x{self.sizes['sequence']}xi32>"
         dims = ("batch", "sequence", table[1][1])
-        return self.emit(f"ppc.embedding {table[0]}, %ids : ({self.type(table[1])}, {ids}) -> {self.type(dims)}", dims)
+        padding = f" padding_index {self.pick.randrange(self.sizes[table[1][0]])}" if self.pick.random() < 0.3 else ""
+        return self.emit(f"ppc.embedding {table[0]}, %ids{padding} : ({self.type(table[1])}, {ids}) -> {self.type(dims)}", dims)
 
     def broadcast(self, value, dims):
         """`value`, whose dimensions are among `dims` in their order, constant along the others."""

@@ -106,6 +106,8 @@ THINGS = [
     Thing("experts per token", REFUSED, ("mixtral", "qwen2_moe"), ["model."], with_config(num_experts_per_tok=1)),
     Thing("routing weights", REFUSED, ("qwen2_moe",), ["model."], with_config(norm_topk_prob=True)),
     Thing("capacity", REFUSED, ("mixtral", "qwen2_moe"), ["model."], with_options("--expert-capacity-factor", "1.0")),
+    Thing("padding row", REFUSED, ("llama",), ["model.embedding.padding_index is 101 here, none"],
+          lambda base: with_options("--padding-row", "untrained")(with_config(pad_token_id=101)(base))),
     # tensors of other shapes
     Thing("tied embeddings", REFUSED, ("llama", "mistral", "mixtral"), [], with_config(tie_word_embeddings=True)),
     Thing("heads", REFUSED, ("llama", "gpt2"), [], lambda base: base._replace(config=(("num_attention_heads" if base.model == "llama" else "n_head", 2),))),

@@ -88,6 +88,16 @@ func.func @rearranged() -> (tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x3xf32>, t
   return %0, %1, %2, %3, %4 : tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x3xf32>, tensor<6xf32>, tensor<2x2x2xf32>
 }
 
+// Positions with the padding index read their row and give it no gradient.
+// expected-remark @below {{rank 0 returns [5, 6; 1, 2; 5, 6] [3, 4; 0, 0; 0, 0]}}
+func.func @padding() -> (tensor<3x2xf32>, tensor<3x2xf32>) attributes {test.grid = #ppc.grid<>} {
+  %a = ppc.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %ids = ppc.constant dense<[2, 0, 2]> : tensor<3xi32>
+  %0 = ppc.embedding %a, %ids padding_index 2 : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+  %1 = ppc.embedding_backward %ids, %a padding_index 2 : (tensor<3xi32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %0, %1 : tensor<3x2xf32>, tensor<3x2xf32>
+}
+
 // Equal logits of 4 classes: nll is ln 4; the gradient is 1/4 everywhere, less 1 at the target, times dnll.
 // expected-remark @below {{rank 0 returns [1.38629] [1.38629] [0.5, -1.5, 0.5, 0.5] [7]}}
 func.func @loss() -> (tensor<1xf32>, tensor<1xf32>, tensor<1x4xf32>, tensor<1xf32>) attributes {test.grid = #ppc.grid<>} {

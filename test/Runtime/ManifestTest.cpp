@@ -57,6 +57,7 @@ const Mistake mistakes[] = {
     {"/parameters/0/init/kind", "\"xavier\"",
      "manifest: parameters[0].init.kind: unknown value \"xavier\"; known: zeros, ones, normal"},
     {"/parameters/0/init/std", "", "manifest: parameters[0].init: missing key \"std\""},
+    {"/parameters/0/init/zero_row", "99", "manifest: parameters[0].init.zero_row: expected an integer from 0 to "},
     {"/parameters/0/shape", "[999999999999, 999999999999]", "manifest: parameters[0].shape: more than 2^46 elements"},
     {"/devices/1", "", "manifest: devices: 1 devices, but axis \"pp\" has size 2"},
     {"/devices/0/buffers/4/slots", "100000",

@@ -33,7 +33,7 @@ INPUTS = {
 }
 VALUES = {
     "ppc-compile": set("--cp --dp --ep --tp --tp-rows --tp-depth --pp --vp --sp --zero --shard-group --gradient-group --parameter-group --layers-per-stage --memory --micro-batch --offload --overlap --ranks --recompute --rotate --schedule "
-                       "--expert-capacity-factor --global-batch --precision --product-pieces --seq-len --check-steps --emit --host-cpu --optimize --cuda-arch --target --beta1 --beta2 "
+                       "--expert-capacity-factor --global-batch --padding-row --precision --product-pieces --seq-len --check-steps --emit --host-cpu --optimize --cuda-arch --target --beta1 --beta2 "
                        "--epsilon --max-norm --optimizer --weight-decay".split()),
     "ppc-plan": set("--base-bits --freeze-layers --lora --objective --packed-length --prompt-length --mfu --price --tokens --devices "
                     "--global-batch --memory --seq-len --attention --cp --dp --ep --etp --forbid --micro-batch --offload --pin --pp --precision "

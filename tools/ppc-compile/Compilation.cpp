@@ -74,7 +74,11 @@ bool Compilation::load() {
     if (!config)
       return reportError(llvm::toString(config.takeError())), false;
     noteLeftOut(*config);
-    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor};
+    if (options.untrainedPadding && !config->paddingToken)
+      llvm::errs() << "note: " << config->shape.name << ": the reference trains every row of this embedding, which "
+                   << "--padding-row=untrained does not change\n";
+    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor,
+                              options.untrainedPadding};
     llvm::Expected<OwningOpRef<ModuleOp>> imported = buildModel(*config, import, context);
     if (!imported)
       return reportError(llvm::toString(imported.takeError())), false;
@@ -87,6 +91,10 @@ bool Compilation::load() {
     if (options.sequenceLength || options.globalBatch)
       return reportError(path +
                          ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself"),
+             false;
+    if (options.untrainedPadding)
+      return reportError(path +
+                         ": --padding-row is for a config.json; a *.mlir says padding_index of its ppc.embedding"),
              false;
     module = readModuleFile(path, context);
     if (!module)

@@ -34,6 +34,11 @@ RealOption expertCapacity("expert-capacity-factor", withinReals(0, limits::capac
                                    "(for a config.json; default 0: all)"),
                           cl::init(0), cl::cat(modelCategory));
 
+cl::opt<std::string> paddingRow("padding-row",
+                                cl::desc("The row of the embedding that belongs to the file's pad_token_id: trained as "
+                                         "every other (default), or untrained as by transformers: it begins with zeros "
+                                         "and lookups give it no gradient (for a config.json)"),
+                                cl::init("trained"), cl::value_desc("trained|untrained"), cl::cat(modelCategory));
 cl::opt<std::string> precision("precision",
                                cl::desc("What matrix products read: f32 (default where no --plan says it), or bf16, "
                                         "with sums, parameters, gradients and "
@@ -208,6 +213,8 @@ int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &p
 std::string problemOfWords(const TargetCapabilities &capabilities) {
   if (optimizer != "adamw")
     return "--optimizer=" + optimizer + ": this build has the optimizer adamw";
+  if (paddingRow != "trained" && paddingRow != "untrained")
+    return "--padding-row is '" + paddingRow + "', expected trained or untrained";
   if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
       recompute != "auto")
     return "--recompute is '" + recompute + "', expected none, selective, full or auto";
@@ -302,6 +309,7 @@ void readRest(CompileOptions &options) {
   options.sequenceLength = seqLen;
   options.globalBatch = globalBatch;
   options.expertCapacityFactor = expertCapacity;
+  options.untrainedPadding = paddingRow == "untrained";
   options.precision = precision;
   options.isPrecisionGiven = precision.getNumOccurrences() > 0;
   options.cluster = cluster;

@@ -23,6 +23,7 @@ struct CompileOptions {
   int64_t sequenceLength = 0; // 0: not given
   int64_t globalBatch = 0;
   double expertCapacityFactor = 0; // 0: experts take every token
+  bool untrainedPadding = false;   // of the embedding's row of the padding token
   std::string precision = "f32";   // of what products read: f32 or bf16
   bool isPrecisionGiven = false;   // else a plan file may say it
 

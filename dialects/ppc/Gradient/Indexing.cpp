@@ -4,11 +4,13 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-// y[i, :] = table[ids[i], :]: dtable[r, :] = sum of dy[i, :] over i with ids[i] = r; ids have none
+// y[i, :] = table[ids[i], :]: dtable[r, :] = sum of dy[i, :] over i with ids[i] = r, but 0 where r is the padding
+// index; ids have none
 FailureOr<Value> EmbeddingOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
   if (operand == 1)
     return Value();
-  return EmbeddingBackwardOp::create(builder, getLoc(), getTable().getType(), getIds(), dy[0], getRowsAttr())
+  return EmbeddingBackwardOp::create(builder, getLoc(), getTable().getType(), getIds(), dy[0], getRowsAttr(),
+                                     getPaddingIndexAttr())
       .getResult();
 }
 SmallVector<Value> EmbeddingOp::keptForGradient(unsigned operand) {

@@ -37,12 +37,25 @@ static LogicalResult verifyRows(Operation *op, RankedTensorType table, RankedTen
   return success();
 }
 
-LogicalResult EmbeddingOp::verify() { // embedding_c1, embedding_c2
-  return verifyRows(*this, tensorType(getTable()), tensorType(getIds()), getType(), "y");
+// The index is of the whole table, also where the op holds a block of its rows.
+static LogicalResult verifyPaddingIndex(Operation *op, std::optional<uint64_t> index, std::optional<BlockAttr> block,
+                                        RankedTensorType table) {
+  int64_t rows = block ? block->getExtent() : table.getDimSize(0);
+  if (!index || (int64_t(*index) >= 0 && int64_t(*index) < rows))
+    return success();
+  return op->emitOpError() << "has the padding index " << int64_t(*index) << ", but the table has " << rows << " rows";
 }
 
-LogicalResult EmbeddingBackwardOp::verify() { // embedding_backward_c1
-  return verifyRows(*this, getType(), tensorType(getIds()), tensorType(getDy()), "dy");
+LogicalResult EmbeddingOp::verify() {
+  if (failed(verifyRows(*this, tensorType(getTable()), tensorType(getIds()), getType(), "y"))) // embedding_c1, _c2
+    return failure();
+  return verifyPaddingIndex(*this, getPaddingIndex(), getRows(), tensorType(getTable())); // embedding_c3
+}
+
+LogicalResult EmbeddingBackwardOp::verify() {
+  if (failed(verifyRows(*this, getType(), tensorType(getIds()), tensorType(getDy()), "dy"))) // embedding_backward_c1
+    return failure();
+  return verifyPaddingIndex(*this, getPaddingIndex(), getRows(), getType()); // embedding_backward_c2
 }
 
 LogicalResult RotaryOp::verify() {

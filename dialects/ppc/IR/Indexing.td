@@ -10,13 +10,17 @@ def Ppc_EmbeddingOp : Ppc_DifferentiableOp<"embedding"> {
     `y[..., :] = table[ids[...], :]`. With `rows`, the op holds one block of the table's rows and contributes zero for
     ids of other blocks, so that the sum over devices is the whole result. C1: `table` is two-dimensional; the result has
     the shape of `ids` and the row length. C2: element types of table and result are equal. An id outside the table is an
-    error of the data.
+    error of the data. `padding_index` is an id whose row gets no gradient from lookups, as the one of a padding token in PyTorch; values
+    do not depend on it. C3: it is a row of the whole table.
 
     Example: `%y = ppc.embedding %table, %ids : (tensor<131x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>`
   }];
-  let arguments = (ins Ppc_FloatTensor:$table, Ppc_IndexTensor:$ids, OptionalAttr<Ppc_BlockAttr>:$rows);
+  let arguments = (ins Ppc_FloatTensor:$table, Ppc_IndexTensor:$ids, OptionalAttr<Ppc_BlockAttr>:$rows,
+                       OptionalAttr<I64Attr>:$padding_index);
   let results = (outs Ppc_FloatTensor:$y);
-  let assemblyFormat = "$table `,` $ids (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $table `,` $ids (`rows` $rows^)? (`padding_index` $padding_index^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = "bool setFactorBlock(unsigned factor, ::mlir::Attribute block);";
 }
@@ -24,14 +28,17 @@ def Ppc_EmbeddingOp : Ppc_DifferentiableOp<"embedding"> {
 def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivatives are not built"> {
   let summary = "gradient of embedding with respect to its table";
   let description = [{
-    `dtable[r, :] = sum of dy[i, :] over the positions i with ids[i] = r`. With `rows`, only the rows of one block. C1:
-    as `embedding`. Created by autodiff.
+    `dtable[r, :] = sum of dy[i, :] over the positions i with ids[i] = r`. With `rows`, only the rows of one block. Positions with
+    `ids[i] = padding_index` add nothing. C1: as `embedding`. C2: `padding_index` is a row of the whole table. Created by autodiff.
 
     Example: `%dt = ppc.embedding_backward %ids, %dy : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<131x16xf32>`
   }];
-  let arguments = (ins Ppc_IndexTensor:$ids, Ppc_FloatTensor:$dy, OptionalAttr<Ppc_BlockAttr>:$rows);
+  let arguments = (ins Ppc_IndexTensor:$ids, Ppc_FloatTensor:$dy, OptionalAttr<Ppc_BlockAttr>:$rows,
+                       OptionalAttr<I64Attr>:$padding_index);
   let results = (outs Ppc_FloatTensor:$dtable);
-  let assemblyFormat = "$ids `,` $dy (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $ids `,` $dy (`rows` $rows^)? (`padding_index` $padding_index^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }

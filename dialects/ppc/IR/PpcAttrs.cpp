@@ -329,9 +329,13 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
   double stddev = 0;
   if (*kind == InitKind::Normal && (parser.parseComma() || parser.parseFloat(stddev)))
     return {};
+  std::optional<int64_t> zeroRow;
+  if (*kind == InitKind::Normal && succeeded(parser.parseOptionalComma()))
+    if (parser.parseKeyword("zero_row") || parser.parseInteger(zeroRow.emplace()))
+      return {};
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), *kind, parser.getBuilder().getF64FloatAttr(stddev));
+  return get(parser.getContext(), *kind, parser.getBuilder().getF64FloatAttr(stddev), zeroRow);
 }
 
 void InitAttr::print(AsmPrinter &printer) const {
@@ -339,6 +343,8 @@ void InitAttr::print(AsmPrinter &printer) const {
   if (getKind() == InitKind::Normal) {
     printer << ", ";
     printer.printFloat(getStddev().getValue());
+    if (getZeroRow())
+      printer << ", zero_row " << *getZeroRow();
   }
   printer << ">";
 }

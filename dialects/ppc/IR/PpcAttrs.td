@@ -101,8 +101,12 @@ def Ppc_InitAttr : Ppc_Attr<"Init", "init"> {
   let description = [{
     `#ppc.init<zeros>`, `#ppc.init<ones>`, `#ppc.init<normal, 0.02>` (mean 0, the given standard deviation). The random
     numbers depend on the seed, the parameter's name and the logical element index only: no layout changes them.
+    `#ppc.init<normal, 0.02, zero_row 3>`: row 3 begins with zeros, as that of a padding token.
   }];
-  let parameters = (ins EnumParameter<Ppc_InitKind>:$kind, "::mlir::FloatAttr":$stddev);
+  let parameters = (ins EnumParameter<Ppc_InitKind>:$kind, "::mlir::FloatAttr":$stddev,
+                        "std::optional<int64_t>":$zeroRow);
+  let builders = [AttrBuilder<(ins "InitKind":$kind, "::mlir::FloatAttr":$stddev),
+                              [{ return $_get($_ctxt, kind, stddev, std::nullopt); }]>];
   let hasCustomAssemblyFormat = 1;
 }
 

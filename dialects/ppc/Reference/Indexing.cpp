@@ -38,8 +38,9 @@ LogicalResult EmbeddingBackwardOp::evaluate(Operands operands, Context context, 
   const ReferenceTensor &dy = operands[1];
   int64_t rows = getType().getDimSize(0), length = getType().getDimSize(1);
   results.push_back(ReferenceTensor::zeros(getType()));
+  std::optional<uint64_t> skipped = getPaddingIndex();
   return forEachRow(*this, operands[0], BlockSpan(getRows(), rows, context), rows, [&](int64_t position, int64_t row) {
-    for (int64_t i = 0; i < length; ++i)
+    for (int64_t i = 0; i < length && !(skipped && operands[0].data[position] == double(*skipped)); ++i)
       results.back().data[row * length + i] += dy.data[position * length + i];
   });
 }

@@ -19,6 +19,8 @@ struct HuggingFaceOptions {
   /// and drops the others. 0: as many as there are tokens, so that none is dropped, which is what the reference
   /// computes.
   double expertCapacityFactor = 0;
+  /// The row of the padding token gets no gradient from lookups, and begins with zeros, as in the reference.
+  bool untrainedPadding = false;
 };
 
 /// Whether a MODEL argument is for this importer: a folder, or a file called *.json.

@@ -57,7 +57,12 @@ LogicalResult embeddingBackward(EmbeddingBackwardOp op, PatternRewriter &rewrite
       b, b.getLoc(), SmallVector<Value>(rank, zero), upper, SmallVector<Value>(rank, one), initial,
       [&](OpBuilder &nested, Location loc, ValueRange position, ValueRange tables) -> scf::ValueVector {
         ScalarBuilder s(loc, nested);
-        Row row = rowOf(s, tensor::ExtractOp::create(s, op.getIds(), position), start, rows);
+        Value id = tensor::ExtractOp::create(s, op.getIds(), position);
+        Row row = rowOf(s, id, start, rows);
+        if (std::optional<uint64_t> skipped = op.getPaddingIndex())
+          row.valid = arith::AndIOp::create(
+              s, row.valid,
+              arith::CmpIOp::create(s, arith::CmpIPredicate::ne, s.toIndex(id), s.index(int64_t(*skipped))));
         auto columns = scf::ForOp::create(
             s, zero, s.index(width), one, tables, [&](OpBuilder &inner, Location, Value column, ValueRange carried) {
               ScalarBuilder e(loc, inner);

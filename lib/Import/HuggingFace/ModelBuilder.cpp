@@ -6,7 +6,8 @@ namespace mlir::ppc {
 ModelBuilder::ModelBuilder(const ModelConfig &config, const HuggingFaceOptions &options, MLIRContext &context)
     : config(config), shape(config.shape), names(parameterNames(config.modelType)), batch(options.globalBatch),
       sequence(options.sequenceLength), capacity(options.sequenceLength), builder(&context),
-      loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
+      loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)),
+      paddingRow(options.untrainedPadding ? config.paddingToken : std::nullopt) {
   if (options.expertCapacityFactor > 0 && shape.moe)
     capacity = std::min<int64_t>(sequence, std::ceil(options.expertCapacityFactor * double(sequence) *
                                                      double(shape.moe.topK) / double(shape.moe.experts)));
@@ -41,10 +42,12 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
 }
 
 Value ModelBuilder::embed(Value ids) {
-  Value table = matrix(names.embedding.str() + ".weight", {{"vocab", shape.vocab}, {"hidden", shape.hidden}});
+  Value table =
+      matrix(names.embedding.str() + ".weight", {{"vocab", shape.vocab}, {"hidden", shape.hidden}}, 1, 1, paddingRow);
   startLayer(names.embedding);
   auto type = tensorOf({batch, sequence, shape.hidden});
-  Value x = create<EmbeddingOp>(type, table, ids, BlockAttr());
+  auto paddingIndex = paddingRow ? builder.getI64IntegerAttr(*paddingRow) : IntegerAttr();
+  Value x = create<EmbeddingOp>(type, table, ids, BlockAttr(), paddingIndex);
   if (config.embeddingScale != 1)
     x = create<ScaleOp>(type, x, builder.getF64FloatAttr(config.embeddingScale));
   if (shape.position == PositionKind::Learned) {
@@ -54,7 +57,7 @@ Value ModelBuilder::embed(Value ids) {
     auto order = llvm::to_vector(llvm::seq<int32_t>(0, sequence));
     Value places = create<ConstantOp>(
         DenseElementsAttr::get(RankedTensorType::get({sequence}, builder.getI32Type()), ArrayRef<int32_t>(order)));
-    Value rows = create<EmbeddingOp>(tensorOf({sequence, shape.hidden}), positions, places, BlockAttr());
+    Value rows = create<EmbeddingOp>(tensorOf({sequence, shape.hidden}), positions, places, BlockAttr(), IntegerAttr());
     x = add(x, repeat(rows, type.getShape(), {0}));
   }
   return shape.embeddingNorm ? norm(x, names.embeddingNorm.str()) : x;
@@ -110,15 +113,16 @@ double ModelBuilder::residualScale() const {
   return shape.family == "gpt2" ? 1 / std::sqrt(2.0 * double(shape.layers)) : 1;
 }
 
-Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims, double scale) {
+Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims, double scale,
+                           std::optional<int64_t> zeroRow) {
   if (dims.size() > 2 && rowDims) {
     int64_t sizes[] = {1, 1};
     for (auto [index, dim] : llvm::enumerate(dims))
       sizes[index >= rowDims] *= dim.extent;
     storedAs(name, {weightPart(name, sizes)});
   }
-  auto normal =
-      InitAttr::get(builder.getContext(), InitKind::Normal, builder.getF64FloatAttr(scale * config.initializerRange));
+  auto normal = InitAttr::get(builder.getContext(), InitKind::Normal,
+                              builder.getF64FloatAttr(scale * config.initializerRange), zeroRow);
   return addArgument(attr::parameter, name, dims, builder.getF32Type(), {builder.getNamedAttr(attr::init, normal)});
 }
 

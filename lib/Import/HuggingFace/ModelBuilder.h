@@ -87,8 +87,9 @@ private:
 
   //===---- Arguments ----===//
   /// Files of weights hold a matrix in two dimensions; the first `rowDims` of `dims` are its rows.
-  /// `scale`: of the standard deviation that the configuration says.
-  Value matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims = 1, double scale = 1);
+  /// `scale`: of the standard deviation that the configuration says. `zeroRow`: begins with zeros.
+  Value matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims = 1, double scale = 1,
+               std::optional<int64_t> zeroRow = std::nullopt);
   /// One that no gradient reaches: it does not decay, so that it stays as it is.
   Value frozenMatrix(const std::string &name, ArrayRef<Dimension> dims);
   /// GPT-2 begins with smaller values where a layer adds to the residual stream.
@@ -152,6 +153,7 @@ private:
   OpBuilder builder;
   Location loc;
   std::vector<double> frequencies;
+  std::optional<int64_t> paddingRow; // of the embedding, which is not trained; none: there is no such row
   func::FuncOp function;
   SmallVector<DictionaryAttr> argumentAttributes;
   llvm::MapVector<StringAttr, SmallVector<Attribute>> stored; // ways to store a parameter

@@ -115,7 +115,7 @@ DictionaryAttr ModelBuilder::weightMap() {
   };
   if (!unrounded.empty())
     fields.push_back(builder.getNamedAttr("unrounded", builder.getArrayAttr(unrounded)));
-  if (config.paddingToken)
+  if (config.paddingToken && !paddingRow)
     fields.push_back(builder.getNamedAttr("padding_token", builder.getI64IntegerAttr(*config.paddingToken)));
   return builder.getDictionaryAttr(fields);
 }

@@ -41,6 +41,11 @@ private:
       if (Attribute stated = function.getArgAttr(number, attr::sharding))
         return function.emitError() << "argument " << number << " has the sharding " << stated
                                     << ", but a model knows no devices: say in a plan how it is cut";
+      auto init = function.getArgAttrOfType<InitAttr>(number, attr::init);
+      if (std::optional<int64_t> row = init ? init.getZeroRow() : std::nullopt;
+          row && (type.getRank() < 1 || *row < 0 || *row >= type.getDimSize(0)))
+        return function.emitError() << "argument " << number << " begins with zeros in row " << *row << ", which "
+                                    << type << " does not have";
       if (auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims))
         if (int64_t(dims.size()) != type.getRank())
           return function.emitError() << "argument " << number << " has " << type.getRank()

@@ -17,6 +17,11 @@ func.func @f32_vocabulary(%t: tensor<5x6xf32>, %ids: tensor<2x9xi32> {test.below
   %1 = ppc.embedding_backward %ids, %dy rows <[tp], 13> : (tensor<2x9xi32>, tensor<2x9x6xf32>) -> tensor<5x6xf32>
   return %0, %1 : tensor<2x9x6xf32>, tensor<5x6xf32>
 }
+func.func @f32_padding(%ids: tensor<2x9xi32> {test.below = 13 : i64}, %dy: tensor<2x9x6xf32>) -> (tensor<5x6xf32>, tensor<5x6xf32>) {
+  %0 = ppc.embedding_backward %ids, %dy rows <[tp], 13> padding_index 7 : (tensor<2x9xi32>, tensor<2x9x6xf32>) -> tensor<5x6xf32>
+  %1 = ppc.embedding_backward %ids, %dy rows <[tp], 13> padding_index 2 : (tensor<2x9xi32>, tensor<2x9x6xf32>) -> tensor<5x6xf32>
+  return %0, %1 : tensor<5x6xf32>, tensor<5x6xf32>
+}
 func.func @f32_loss(%x: tensor<4x5xf32>, %ids: tensor<4xi32> {test.below = 13 : i64}, %dnll: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x5xf32>) {
   %part = ppc.log_sum_exp %x classes <[tp], 13> : tensor<4x5xf32> to tensor<4xf32>
   %lse = ppc.all_reduce %part over ["tp"] <log_sum_exp> : tensor<4xf32>

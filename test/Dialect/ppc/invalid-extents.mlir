@@ -14,3 +14,28 @@ func.func @too_many_elements(%x: tensor<4294967296x4294967296xf32>) {
   %0 = ppc.neg %x : tensor<4294967296x4294967296xf32>
   return
 }
+
+// -----
+
+func.func @embedding_c3(%table: tensor<7x4xf32>, %ids: tensor<3xi32>) {
+  // expected-error @below {{'ppc.embedding' op has the padding index 7, but the table has 7 rows}}
+  %0 = ppc.embedding %table, %ids padding_index 7 : (tensor<7x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c3_block(%table: tensor<7x4xf32>, %ids: tensor<3xi32>) {
+  %0 = ppc.embedding %table, %ids rows <[tp], 13> padding_index 12 : (tensor<7x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+  // expected-error @below {{'ppc.embedding' op has the padding index 13, but the table has 13 rows}}
+  %1 = ppc.embedding %table, %ids rows <[tp], 13> padding_index 13 : (tensor<7x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_backward_c2(%ids: tensor<3xi32>, %dy: tensor<3x5xf32>) {
+  // expected-error @below {{'ppc.embedding_backward' op has the padding index -1, but the table has 7 rows}}
+  %0 = ppc.embedding_backward %ids, %dy padding_index -1 : (tensor<3xi32>, tensor<3x5xf32>) -> tensor<7x5xf32>
+  return
+}

@@ -125,6 +125,10 @@ func.func @indexing(%table: tensor<131x16xf32>, %ids: tensor<2x8xi32>, %x: tenso
   %2 = ppc.embedding_backward %ids, %0 : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<131x16xf32>
   // CHECK: ppc.embedding_backward %{{.*}}, %{{.*}} rows <[tp], 260> :
   %3 = ppc.embedding_backward %ids, %0 rows <[tp], 260> : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<131x16xf32>
+  // CHECK: ppc.embedding %{{.*}}, %{{.*}} padding_index 130 :
+  %padded = ppc.embedding %table, %ids padding_index 130 : (tensor<131x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>
+  // CHECK: ppc.embedding_backward %{{.*}}, %{{.*}} rows <[tp], 260> padding_index 200 :
+  %unpadded = ppc.embedding_backward %ids, %0 rows <[tp], 260> padding_index 200 : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<131x16xf32>
   // CHECK: ppc.rotary %{{.*}} frequencies [1.000000e+00, 1.000000e-02] : tensor<2x8x3x4xf32>
   %4 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>
   // CHECK: ppc.rotary %{{.*}} frequencies [1.000000e+00, 1.000000e-02] inverse : tensor<2x8x3x4xf32>

@@ -48,7 +48,7 @@ BASES = {"llama.json": LLAMA, "mixtral.json": MIXTRAL, "gpt2.json": GPT2, "plan.
          "gpus.yaml": GPUS, "rows.csv": ROWS, "corpus.txt": TEXT, "towers.mlir": None, "llama.mlir": None, "spmd.mlir": None}
 
 # What each tool may be given: option -> its usual values. None: a flag; a base of a file: that file.
-COMPILE = {"--seq-len": ["16", "64"], "--global-batch": ["8", "16"], "--expert-capacity-factor": ["0", "1.5"], "--precision": ["f32", "bf16"],
+COMPILE = {"--seq-len": ["16", "64"], "--global-batch": ["8", "16"], "--expert-capacity-factor": ["0", "1.5"], "--padding-row": ["trained", "untrained"], "--precision": ["f32", "bf16"],
            "--ranks": COUNTS, "--cluster": ["hosts.yaml"], "--memory": ["1", "0.001"], "--dp": COUNTS, "--tp": COUNTS, "--pp": COUNTS,
            "--vp": COUNTS, "--micro-batch": COUNTS, "--sp": ["on", "off"], "--zero": ["0", "1"],
            "--schedule": ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "wave"],

@@ -14,13 +14,15 @@ import re
 import subprocess
 import sys
 
+from check_goldens import case_options
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 SIGMAS = 5
 
 
 def distributions(build, config):
     """{parameter: (kind, deviation, row of zeros)} of the imported model."""
-    options = ["--emit=model", "--seq-len", "16", "--global-batch", "4"]
+    options = ["--emit=model", "--seq-len", "16", "--global-batch", "4", *case_options(config)]
     text = subprocess.run([os.path.join(build, "bin", "ppc-compile"), config, *options], check=True, stdout=subprocess.PIPE, text=True).stdout
     found = {}
     for attributes in re.findall(r"%\w+: tensor<[^>]*> \{([^}]*)\}", text):
@@ -28,7 +30,7 @@ def distributions(build, config):
         begins = re.search(r"ppc\.init = #ppc\.init<([^>]*)>", attributes)
         if name and begins:
             parts = begins.group(1).split(", ")
-            found[name.group(1)] = (parts[0], float(parts[1]) if len(parts) > 1 else 0.0, int(parts[2]) if len(parts) > 2 else -1)
+            found[name.group(1)] = (parts[0], float(parts[1]) if len(parts) > 1 else 0.0, int(parts[2].removeprefix("zero_row ")) if len(parts) > 2 else -1)
     return found
 
 

@@ -147,6 +147,9 @@ def padding(checks):
     folder = checks.folder(tensors, {**config, "pad_token_id": 101})  # "e"
     _, printed, _ = checks.run(checks.compile(folder), folder, "--steps", "1", "--data", checks.text)
     checks.expect("a padding token is said", "holds token 101, the model's pad_token_id" in printed, printed)
+    untrained = checks.compile(folder, ["--padding-row", "untrained"])
+    status, printed, _ = checks.run(untrained, folder, "--steps", "1", "--data", checks.text)
+    checks.expect("nothing is said of a row that is not trained", status == 0 and "pad_token_id" not in printed, printed)
 
 
 def router_bias(checks):

@@ -10,8 +10,9 @@
 // CHECK: @odd_columns agrees
 // CHECK: @two_dims agrees
 // CHECK: @accumulated agrees
+// CHECK: @padding agrees
 
-// PTX-COUNT-5: vote.sync.ballot.b32
+// PTX-COUNT-6: vote.sync.ballot.b32
 // PTX-NOT: vote.sync.ballot.b32
 
 func.func @few_rows(%ids: tensor<70xi32> {test.below = 3 : i64}, %dy: tensor<70x64xf32>) -> tensor<5x64xf32> {
@@ -38,4 +39,8 @@ func.func @accumulated(%ids: tensor<2x33xi32> {test.below = 8 : i64}, %dy: tenso
   %0 = ppc.embedding_backward %ids, %dy : (tensor<2x33xi32>, tensor<2x33x64xf32>) -> tensor<8x64xf32>
   %1 = ppc.add %sum, %0 : tensor<8x64xf32>
   return %1 : tensor<8x64xf32>
+}
+func.func @padding(%ids: tensor<70xi32> {test.below = 3 : i64}, %dy: tensor<70x64xf32>) -> tensor<5x64xf32> {
+  %0 = ppc.embedding_backward %ids, %dy padding_index 1 : (tensor<70xi32>, tensor<70x64xf32>) -> tensor<5x64xf32>
+  return %0 : tensor<5x64xf32>
 }

@@ -523,3 +523,57 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     return %x : tensor<3xf32>
   }
 }
+
+// -----
+
+// The row of a padding token learns: the ranks compute the gradient of every row.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @padding_learns(%ids: tensor<4xi32>, %dy: tensor<4x3xf32>) -> tensor<6x3xf32> {
+      %0 = ppc.embedding_backward %ids, %dy padding_index 4 : (tensor<4xi32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+      return %0 : tensor<6x3xf32>
+    }
+  }
+  func.func @padding_learns(%ids: tensor<4xi32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xi32>},
+                            %dy: tensor<4x3xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x3xf32>})
+      -> (tensor<3x3xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<6x3xf32>}) {
+    // expected-error @below {{computes what the logical program does not compute: embedding_backward}}
+    %0 = ppc.embedding_backward %ids, %dy rows <[tp], 6> : (tensor<4xi32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+    return %0 : tensor<3x3xf32>
+  }
+}
+
+// -----
+
+// The index is that of a row of the rank's block, where it is to be of the whole table.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @padding_of_block(%ids: tensor<4xi32>, %dy: tensor<4x3xf32>) -> tensor<6x3xf32> {
+      %0 = ppc.embedding_backward %ids, %dy padding_index 4 : (tensor<4xi32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+      return %0 : tensor<6x3xf32>
+    }
+  }
+  func.func @padding_of_block(%ids: tensor<4xi32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xi32>},
+                              %dy: tensor<4x3xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x3xf32>})
+      -> (tensor<3x3xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<6x3xf32>}) {
+    // expected-error @below {{it does so with {padding_index = 4 : i64}, here it is {padding_index = 1 : i64}}}
+    %0 = ppc.embedding_backward %ids, %dy rows <[tp], 6> padding_index 1 : (tensor<4xi32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+    return %0 : tensor<3x3xf32>
+  }
+}
+
+// -----
+
+// A parameter whose row of a padding token begins with other values.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @zero_row(%t: tensor<6x3xf32> {ppc.parameter = "t", ppc.init = #ppc.init<normal, 0.5, zero_row 4>}) -> tensor<6x3xf32> {
+      return %t : tensor<6x3xf32>
+    }
+  }
+  // expected-error @below {{begins with parameter t as #ppc.init<normal, 5.000000e-01, zero_row 1>, the logical program as #ppc.init<normal, 5.000000e-01, zero_row 4>}}
+  func.func @zero_row(%t: tensor<3x3xf32> {ppc.parameter = "t", ppc.init = #ppc.init<normal, 0.5, zero_row 1>, ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<6x3xf32>})
+      -> (tensor<3x3xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<6x3xf32>}) {
+    return %t : tensor<3x3xf32>
+  }
+}

@@ -67,6 +67,13 @@ func.func @block(%x: tensor<8x4xf32> {ppc.input = "x"}) {
 
 // -----
 
+// expected-error @below {{argument 0 begins with zeros in row 5, which 'tensor<5x4xf32>' does not have}}
+func.func @zero_row(%t: tensor<5x4xf32> {ppc.parameter = "t", ppc.init = #ppc.init<normal, 0.02, zero_row 5>}) {
+  return
+}
+
+// -----
+
 func.func @table(%t: tensor<5x4xf32> {ppc.parameter = "t"}) {
   %i = ppc.constant dense<[0, 5]> : tensor<2xi32>
   // expected-error @below {{looks up by operand 1, which has the id 5, but there are 5 rows of its table, 0 to 4}}

@@ -9,6 +9,14 @@ func.func @embedding(%table: tensor<5x3xf32>, %ids: tensor<2x4xi32>) -> tensor<2
   return %0 : tensor<2x4x3xf32>
 }
 
+// Ids are drawn among the others: for the padding index the gradient is to be another than the derivative.
+func.func @padding(%table: tensor<5x3xf32>, %ids: tensor<2x4xi32>) -> tensor<2x4x3xf32> {
+  // expected-remark @+2 {{gradient of operand 0 agrees, reads operands [1]}}
+  // expected-remark @+1 {{operand 1 has no gradient}}
+  %0 = ppc.embedding %table, %ids padding_index 2 : (tensor<5x3xf32>, tensor<2x4xi32>) -> tensor<2x4x3xf32>
+  return %0 : tensor<2x4x3xf32>
+}
+
 func.func @rotary(%x: tensor<2x3x2x4xf32>) -> (tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>) {
   // expected-remark @below {{gradient of operand 0 agrees}}
   %2 = ppc.rotary %x frequencies [0.7] offset 1 interleaved : tensor<2x3x2x4xf32>

@@ -7,6 +7,11 @@ func.func @embedding(%table: tensor<7x4xf32>, %ids: tensor<2x5xi32>, %dy: tensor
   %0 = ppc.embedding %table, %ids : (tensor<7x4xf32>, tensor<2x5xi32>) -> tensor<2x5x4xf32>
   // expected-remark @below {{([d0, d1], [d0, d1, h]) -> ([v, h]) {d0: sum, d1: sum, v: positional}, 24 cuts}}
   %1 = ppc.embedding_backward %ids, %dy : (tensor<2x5xi32>, tensor<2x5x4xf32>) -> tensor<7x4xf32>
+  // An index is of the whole table, whichever block has it.
+  // expected-remark @below {{([v, h], [d0, d1]) -> ([d0, d1, h]) {v: sum positional}, 24 cuts}}
+  %2 = ppc.embedding %table, %ids padding_index 5 : (tensor<7x4xf32>, tensor<2x5xi32>) -> tensor<2x5x4xf32>
+  // expected-remark @below {{([d0, d1], [d0, d1, h]) -> ([v, h]) {d0: sum, d1: sum, v: positional}, 24 cuts}}
+  %3 = ppc.embedding_backward %ids, %dy padding_index 5 : (tensor<2x5xi32>, tensor<2x5x4xf32>) -> tensor<7x4xf32>
   return
 }
 
