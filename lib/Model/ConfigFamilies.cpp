@@ -155,6 +155,9 @@ void ConfigReader::readQwen3() {
 /// Longer contexts by two lists of factors ("longrope") are not read.
 void ConfigReader::readPhi3() {
   readLlamaKeys({4096, 0, 1e-5});
+  constexpr int64_t usualPadding = 32000; // smaller vocabularies have no such row
+  if (!reader.has("pad_token_id") && shape.vocab > usualPadding)
+    readPaddingToken(usualPadding);
   reader.only("head_dim", shape.headDim);
   config.dropoutKey = "";
   readWindowOfEveryLayer(slidingWindow(std::nullopt));
