@@ -1,5 +1,6 @@
 // JSON to Manifest. Errors name the key by its path, say what was found and what is allowed.
 #include "runtime/core/Manifest.h"
+#include "ppc/Support/Limits.h"
 #include "runtime/core/ActionReader.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/JsonValue.h"
@@ -21,8 +22,6 @@ namespace {
 
 using Value = JsonValue;
 
-constexpr int64_t maxRanks = 1024;
-
 std::vector<int> readAxes(const Value &value, const Grid &grid) {
   std::vector<int> axes;
   for (const Value &axis : value.list()) {
@@ -40,13 +39,13 @@ Grid readGrid(const Value &value) {
   std::vector<Axis> axes;
   int64_t ranks = 1;
   for (const Value &item : value.list()) {
-    Axis axis{item.at("name").string(), item.at("size").integer(1, maxRanks)};
+    Axis axis{item.at("name").string(), item.at("size").integer(1, mlir::ppc::limits::ranks)};
     for (const Axis &other : axes)
       if (other.name == axis.name)
         item.at("name").fail("axis \"" + axis.name + "\" is defined twice");
     ranks *= axis.size;
-    if (ranks > maxRanks)
-      value.fail(format("more than %lld ranks", (long long)maxRanks));
+    if (constexpr int64_t most = mlir::ppc::limits::startedRanks; ranks > most)
+      value.fail(format("more than %lld ranks, with which no program starts", (long long)most));
     axes.push_back(std::move(axis));
   }
   return Grid(std::move(axes));

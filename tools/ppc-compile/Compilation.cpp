@@ -16,6 +16,7 @@
 #include "ppc/Phases/TargetPhases.h"
 #include "ppc/Phases/TrainRefusals.h"
 #include "ppc/Support/Heartbeat.h"
+#include "ppc/Support/Limits.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -239,14 +240,30 @@ bool Compilation::makePlan() {
     ranks = machine->deviceCount();
     search = true;
   }
-  if (!search)
-    return pinPlan(ranks);
+  if (!search ? !pinPlan(ranks) : !completePlan(ranks))
+    return false;
+  if (rankCount() > limits::startedRanks && options.emit == Emit::Executable)
+    llvm::errs() << "note: the program has " << rankCount() << " ranks, and programs start with at most "
+                 << limits::startedRanks << "\n";
+  return true;
+}
+
+bool Compilation::completePlan(int64_t ranks) {
   if (options.rotate && (options.zero.value_or(0) != 3 || (options.dp == 1 && options.cp == 1)))
     return refuseRotation(); // a search decides by time alone, which rotation does not change
   return (!options.planFile.empty() || checkDegrees(ranks)) && searchPlan(ranks);
 }
 
+/// Whether a program can have as many ranks; reports where it cannot.
+bool Compilation::checkRanks(int64_t ranks) {
+  if (ranks > limits::ranks)
+    reportError("the layout needs " + Twine(ranks) + " ranks, programs have at most " + Twine(limits::ranks));
+  return ranks <= limits::ranks;
+}
+
 bool Compilation::searchPlan(int64_t ranks) {
+  if (!checkRanks(ranks))
+    return false;
   SearchPlanPassOptions plan;
   plan.target = options.target->capabilities().name.str();
   plan.ranks = ranks;
@@ -287,6 +304,9 @@ bool Compilation::searchPlan(int64_t ranks) {
 }
 
 bool Compilation::pinPlan(int64_t ranks) {
+  if (options.planFile.empty() &&
+      !checkRanks(options.dp.value_or(1) * options.cp.value_or(1) * options.tp.value_or(1) * options.pp.value_or(1)))
+    return false;
   MakePlanPassOptions plan;
   plan.target = options.target->capabilities().name.str();
   plan.planFile = options.planFile;

@@ -35,6 +35,8 @@ private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
   bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
   bool checkDegrees(int64_t ranks);
+  bool checkRanks(int64_t ranks);
+  bool completePlan(int64_t ranks);
   /// The plan with the fastest step for so many ranks that the options leave; the plan that they say, for as many as
   /// it needs, which `ranks`, where it is not 0, must be.
   bool searchPlan(int64_t ranks);
