@@ -112,7 +112,7 @@ TEST(RotaryFrequencies, LongRopeThatVersionsReadDifferentlyIsRefused) {
             "which counts, found 64");
   EXPECT_EQ(messageOf((longKeys + llvm::Twine(R"(, "factor": 2)")).str()),
             "config.json: key \"rope_scaling.factor\": expected max_position_embeddings / "
-            "original_max_position_embeddings, 4; it may be left out, found 2");
+            "original_max_position_embeddings, 4.00; it may be left out, found 2");
   EXPECT_EQ(messageOf(R"("type": "su", "short_factor": [1, 2, 3, 4], "long_factor": [1, 2, 3])"),
             "config.json: key \"rope_scaling.long_factor\": expected a list of 4 numbers > 0, one for each pair of a "
             "head, found [1,2,3]");

@@ -209,13 +209,14 @@ GROUPS = [
     {"use_parallel_residual": [ABSENT, True, False], "attention_bias": [ABSENT, True, False], "tie_word_embeddings": [ABSENT, True, False],
      "attention_dropout": [ABSENT, 0.0], "hidden_dropout": [ABSENT, 0.0], "attention_probs_dropout_prob": [ABSENT, 0.0, 0.1]},
 ]
-# Phi-3's lists of factors, one for each of its pairs, for lengths around the sweep's 16 tokens.
+# Phi-3's lists of factors, one for each of its pairs, for lengths around the sweep's 16 tokens; not 16, since the reference also reads the
+# last target.
 LONGER = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}
 GROUPS.append({
-    "original_max_position_embeddings": [ABSENT, 8, 15, 16, 32, 64],
+    "original_max_position_embeddings": [ABSENT, 8, 15, 17, 32, 64],
     "rope_scaling": [{"type": kind, **LONGER, **more} for kind, more in
                      (("longrope", {}), ("su", {}), ("yarn", {}), ("longrope", {"factor": 2.0}), ("longrope", {"attention_factor": 1.5}),
-                      ("longrope", {"original_max_position_embeddings": 16}), ("longrope", {"short_factor": [1.0]}))]})
+                      ("longrope", {"original_max_position_embeddings": 17}), ("longrope", {"short_factor": [1.0]}))]})
 ARCHITECTURE = [{"architectures": ABSENT}, {"architectures": None}, {"model_type": ABSENT}, {"model_type": None}]
 
 

@@ -25,7 +25,8 @@ def is_small(key, value):
         return True
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return abs(value) <= MOST
-    return len(json.dumps(value)) <= CHARACTERS
+    text = json.dumps(value)  # the tables are JSON, which has no infinity
+    return len(text) <= CHARACTERS and "Infinity" not in text and "NaN" not in text
 
 
 def sample_of(configs):
