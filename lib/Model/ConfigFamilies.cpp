@@ -152,7 +152,6 @@ void ConfigReader::readQwen3() {
   shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
 }
 
-/// Longer contexts by two lists of factors ("longrope") are not read.
 void ConfigReader::readPhi3() {
   readLlamaKeys({4096, 0, 1e-5});
   reader.only("head_dim", shape.headDim);

@@ -64,8 +64,12 @@ static constexpr llvm::StringRef aboutTraining[] = {"architectures",
                                                     "torchscript"};
 
 void ConfigReader::rememberKeys() {
+  auto decidesFactor = [&](llvm::StringRef key) {
+    return config.ropeScaling.kind == RopeScaling::Kind::LongRope && key == "max_position_embeddings";
+  };
   for (const auto &[path, fallback] : reader.readKeys())
-    if (llvm::StringRef key = path; key.consume_front(reader.prefix()) && !llvm::is_contained(aboutTraining, key))
+    if (llvm::StringRef key = path;
+        key.consume_front(reader.prefix()) && (!llvm::is_contained(aboutTraining, key) || decidesFactor(key)))
       config.keys[key.str()] = llvm::formatv("{0}", fallback).str();
   config.keys["model_type"] = "\"" + shape.family + "\"";
   if (!shape.slidingWindow) // says in which layers

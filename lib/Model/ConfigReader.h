@@ -90,6 +90,7 @@ private:
   void readRope(JsonReader &rope);
   void readRopeScaling(llvm::StringRef key, llvm::StringRef kind, JsonReader &rope);
   void readYarn(JsonReader &rope);
+  void readLongRope(llvm::StringRef key, llvm::StringRef kind, JsonReader &rope);
   void readActivation(llvm::StringRef key, llvm::StringRef fallback);
   void readHeads(llvm::StringRef headsKey, llvm::StringRef hiddenKey);
   /// Dropout behind attention and behind the feed-forward are one probability here.

@@ -1,8 +1,11 @@
 // Rotary positions: rope_theta, and the nested rope_scaling or rope_parameters, which is its newer spelling.
 #include "ConfigReader.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 namespace mlir::ppc {
 
@@ -68,6 +71,8 @@ void ConfigReader::readRope(JsonReader &rope) {
 
 void ConfigReader::readRopeScaling(llvm::StringRef key, llvm::StringRef kind, JsonReader &rope) {
   RopeScaling &scaling = config.ropeScaling;
+  if (shape.family == "phi3")
+    return readLongRope(key, kind, rope);
   if (kind != "linear" && kind != "llama3" && kind != "yarn")
     return rope.reject(key, "one of the supported \"default\", \"linear\", \"llama3\", \"yarn\"");
   scaling.factor = rope.number("factor");
@@ -81,8 +86,36 @@ void ConfigReader::readRopeScaling(llvm::StringRef key, llvm::StringRef kind, Js
   scaling.lowFrequencyFactor = rope.positive("low_freq_factor");
   scaling.highFrequencyFactor = rope.positive("high_freq_factor");
   scaling.originalMaxPositions = rope.integer("original_max_position_embeddings", 1);
-  if (scaling.highFrequencyFactor <= scaling.lowFrequencyFactor)
-    rope.reject("high_freq_factor", "more than low_freq_factor");
+  if (scaling.highFrequencyFactor < scaling.lowFrequencyFactor)
+    rope.reject("high_freq_factor", "at least low_freq_factor");
+}
+
+/// The original length beside the object counts, whatever the object says, and its default; of `factor`, versions of
+/// the reference agree only if it is the ratio of the lengths.
+void ConfigReader::readLongRope(llvm::StringRef key, llvm::StringRef kind, JsonReader &rope) {
+  RopeScaling &scaling = config.ropeScaling;
+  if (kind != "longrope" && kind != "su" && kind != "yarn") // older names
+    return rope.reject(key, "one of the supported \"default\", \"longrope\"");
+  llvm::StringRef lengthKey = "original_max_position_embeddings";
+  scaling.kind = RopeScaling::Kind::LongRope;
+  int64_t original = scaling.originalMaxPositions = size(lengthKey, 4096, 2);
+  if (rope.integer(lengthKey, 1, original) != original)
+    rope.reject(lengthKey, "what the outer key says, " + llvm::Twine(original) + ", which counts");
+  double ratio = double(shape.maxPositions) / double(original);
+  if (rope.number("factor", ratio) != ratio)
+    rope.reject("factor",
+                llvm::formatv("max_position_embeddings / {0}, {1}; it may be left out", lengthKey, ratio).str());
+  double suggested = ratio > 1 ? std::sqrt(1 + std::log(ratio) / std::log(double(original))) : 1;
+  scaling.tableFactor = rope.positive("attention_factor", suggested);
+  size_t pairs = size_t(shape.headDim / 2);
+  for (auto [name, factors] : {std::pair<llvm::StringRef, std::vector<double> *>("short_factor", &scaling.shortFactors),
+                               {"long_factor", &scaling.longFactors}}) {
+    *factors = rope.numbers(name);
+    if (factors->size() != pairs || llvm::any_of(*factors, [](double factor) { return factor <= 0; })) {
+      rope.reject(name, "a list of " + llvm::Twine(pairs) + " numbers > 0, one for each pair of a head");
+      factors->assign(pairs, 1);
+    }
+  }
 }
 
 /// The reference takes mscale and mscale_all_dim only where both are there and not 0; alone, neither says anything

@@ -241,6 +241,25 @@ std::vector<std::string> JsonReader::strings(llvm::StringRef key) {
   return result;
 }
 
+std::vector<double> JsonReader::numbers(llvm::StringRef key) {
+  std::vector<double> result;
+  const llvm::json::Value *value = read(key);
+  const llvm::json::Array *array = value ? value->getAsArray() : nullptr;
+  if (value && !array)
+    reject(key, "a list of numbers");
+  if (!array)
+    return result;
+  for (const llvm::json::Value &element : *array) {
+    std::optional<double> number = element.getAsNumber();
+    if (!number || !std::isfinite(*number)) {
+      reject(key, "a list of numbers");
+      return {};
+    }
+    result.push_back(*number);
+  }
+  return result;
+}
+
 std::optional<JsonReader> JsonReader::object(llvm::StringRef key) {
   const llvm::json::Value *value = read(key);
   if (!value)

@@ -4,6 +4,8 @@
     key-sweep.py --build build/dev                     compares; exit status 1 when something differs in silence
     key-sweep.py --build build/dev --update            also writes test/Inputs/KeySweep
     key-sweep.py --build build/dev --only LlamaForCausalLM --show silent
+    key-sweep.py --build build/dev --public FILE       also keys and values of a file {NAME: config.json}, in place of those kept here
+    key-sweep.py --keep-public FILE                    keeps a sample of them (tools/dev/key_sweep/public.json)
 
 Each key of each configuration class is taken away and set to other values, alone and with the keys that it acts with
 (tools/dev/key_sweep/cases.py). PPC must give the loss within 1e-5 and the gradients within 1e-4 of the reference, or refuse
@@ -28,7 +30,10 @@ OLDER = os.path.join(HERE, "key_sweep/requirements-older.txt")
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-import-values")
+    parser.add_argument("--build", default=os.path.join(REPOSITORY, "build/dev"), help="build folder that holds bin/ppc-import-values")
+    parser.add_argument("--public", metavar="FILE", help="configurations by name, of which keys and values are taken")
+    parser.add_argument("--keep-public", metavar="FILE", help="keep a sample of these configurations, and end")
+    parser.add_argument("--foreign", type=int, default=30, help="keys of other published files for each architecture")
     parser.add_argument("--environment", default="/tmp/key-sweep", help="folder of the packages, and of what the reference computed")
     parser.add_argument("--only", action="append", default=[], metavar="ARCHITECTURE")
     parser.add_argument("--older", action="store_true", help="also ask the older transformers, and say where the two differ")
@@ -104,7 +109,7 @@ class Remembered:
 
 class Sweep:
     def __init__(self, options):
-        from key_sweep import reference
+        from key_sweep import public, reference
         self.options, self.reference = options, reference
         import transformers
         self.versions = [transformers.__version__]
@@ -112,6 +117,7 @@ class Sweep:
         self.ppc = Lines([os.path.join(options.build, "bin/ppc-import-values")])
         self.values, self.counts, self.keys = {}, collections.Counter(), set()
         self.problems = 0
+        self.sample = public.read(options.public)
         if options.older:
             path = os.path.join(options.environment, "older")
             self.older_program = Lines([sys.executable, "-m", "key_sweep.reference"], {**os.environ, "PYTHONPATH": path + os.pathsep + HERE})
@@ -159,7 +165,7 @@ class Sweep:
         if self.options.older:
             own = sorted(set(own) | set(self.older_program.ask({"keys of": BASES[name]})))
         rows, base = [], None
-        for case in cases.changes(name, own, self.options.seed, self.options.group, self.options.handfuls):
+        for case in cases.changes(name, own, self.options.seed, self.options.group, self.options.handfuls, self.sample, self.options.foreign):
             config, reference, ours, result, text, default = self.case(name, case)
             base = base or (reference, ours)
             same = "digest" in reference and (reference["loss"], reference["digest"]) == (base[0]["loss"], base[0]["digest"])
@@ -189,6 +195,10 @@ class Sweep:
 def main():
     options = arguments()
     options.build, options.environment = os.path.abspath(options.build), os.path.abspath(options.environment)
+    if options.keep_public:
+        sys.path.insert(0, HERE)
+        from key_sweep import public
+        return public.write(public.sample_of(json.load(open(options.keep_public))))
     enter_environment(options.environment)
     sys.path.insert(0, HERE)
     from key_sweep import table

@@ -24,11 +24,11 @@ struct HuggingFaceOptions {
 /// Whether a MODEL argument is for this importer: a folder, or a file called *.json.
 bool isHuggingFaceModel(llvm::StringRef path);
 
-/// Radians per position of each of the pairs that carry the position, as float32 like the reference implementation has
-/// them.
-std::vector<double> rotaryFrequencies(const ModelConfig &config);
-/// Factor on sines and cosines that goes with a stretch of the frequencies by YaRN: m(mscale) / m(mscale_all_dim), or
-/// m(1) when these are not both given, with m(a) = 0.1 a ln(factor) + 1; 1 without one.
+/// Radians per position of each of the pairs that carry the position, in sequences of the given length, as float32 like
+/// the reference implementation has them.
+std::vector<double> rotaryFrequencies(const ModelConfig &config, int64_t sequenceLength);
+/// Factor on sines and cosines that goes with a stretch of the frequencies. By YaRN: m(mscale) / m(mscale_all_dim), or
+/// m(1) when these are not both given, with m(a) = 0.1 a ln(factor) + 1. LongRope has its own; 1 without one.
 double rotaryTableFactor(const ModelConfig &config);
 /// The square of it, which is what it does to the product of a query and a key that rotate as a whole; for latent
 /// attention times m(mscale_all_dim)^2.

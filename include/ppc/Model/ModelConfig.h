@@ -16,7 +16,7 @@ namespace mlir::ppc {
 
 /// How rotary frequencies are stretched for sequences longer than those trained on.
 struct RopeScaling {
-  enum class Kind { None, Linear, Llama3, Yarn } kind = Kind::None;
+  enum class Kind { None, Linear, Llama3, Yarn, LongRope } kind = Kind::None;
   double factor = 1;
   // Llama3 only: wavelengths (in positions) above original / lowFrequency are divided by `factor`, those below
   // original / highFrequency are kept, the ones between are interpolated.
@@ -26,6 +26,10 @@ struct RopeScaling {
   // frequency, those that turn less than betaSlow times are divided by `factor`; the ones between are interpolated.
   double betaFast = 32, betaSlow = 1;
   double magnitude = 1, magnitudeAllDims = 0; // mscale, mscale_all_dim
+  // LongRope only (arXiv 2402.13753): what the frequency of each pair is divided by, in sequences up to the original
+  // length and in longer ones, and the factor on sines and cosines of both.
+  std::vector<double> shortFactors, longFactors;
+  double tableFactor = 1;
   int64_t originalMaxPositions = 0;
 };
 

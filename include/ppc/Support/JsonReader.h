@@ -54,6 +54,7 @@ public:
   bool boolean(llvm::StringRef key, std::optional<bool> fallback = std::nullopt);
   std::string string(llvm::StringRef key, std::optional<std::string> fallback = std::nullopt);
   std::vector<std::string> strings(llvm::StringRef key);
+  std::vector<double> numbers(llvm::StringRef key); // finite; the same otherwise
   /// The nested object, or nothing when absent or null. Anything else is an error.
   std::optional<JsonReader> object(llvm::StringRef key);
 

@@ -6,7 +6,7 @@ namespace mlir::ppc {
 ModelBuilder::ModelBuilder(const ModelConfig &config, const HuggingFaceOptions &options, MLIRContext &context)
     : config(config), shape(config.shape), names(parameterNames(config.modelType)), batch(options.globalBatch),
       sequence(options.sequenceLength), capacity(options.sequenceLength), builder(&context),
-      loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
+      loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config, options.sequenceLength)) {
   if (options.expertCapacityFactor > 0 && shape.moe)
     capacity = std::min<int64_t>(sequence, std::ceil(options.expertCapacityFactor * double(sequence) *
                                                      double(shape.moe.topK) / double(shape.moe.experts)));

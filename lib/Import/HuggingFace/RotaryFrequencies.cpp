@@ -26,8 +26,8 @@ static double pairOfTurns(const ModelConfig &config, double turns, int64_t width
 ///   frequency                                      for w < original / high
 ///   ((1 - s) / f + s) frequency                    between, s = (original / w - low) / (high - low).
 /// "yarn" gives ((1 - s) + s / f) frequency, s rising from 0 to 1 between the pairs that turn betaFast and betaSlow
-/// times.
-static double frequencyOf(const ModelConfig &config, int64_t pair, int64_t width) {
+/// times. "longrope" divides each frequency by a factor of its own.
+static double frequencyOf(const ModelConfig &config, int64_t pair, int64_t width, int64_t sequenceLength) {
   const RopeScaling &scaling = config.ropeScaling;
   double frequency = std::pow(config.ropeTheta, -2.0 * double(pair) / double(width));
   if (scaling.kind == RopeScaling::Kind::Linear)
@@ -40,20 +40,23 @@ static double frequencyOf(const ModelConfig &config, int64_t pair, int64_t width
     double ramp = std::clamp((double(pair) - low) / std::max(high - low, 0.001), 0.0, 1.0);
     return (1 - ramp) * frequency + ramp * frequency / scaling.factor;
   }
+  if (scaling.kind == RopeScaling::Kind::LongRope)
+    return frequency /
+           (sequenceLength > scaling.originalMaxPositions ? scaling.longFactors : scaling.shortFactors)[size_t(pair)];
   double turns = double(scaling.originalMaxPositions) * frequency / (2 * pi); // original / wavelength
   if (turns < scaling.lowFrequencyFactor)
     return frequency / scaling.factor;
-  if (turns > scaling.highFrequencyFactor)
+  if (turns >= scaling.highFrequencyFactor)
     return frequency;
   double smooth = (turns - scaling.lowFrequencyFactor) / (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
   return ((1 - smooth) / scaling.factor + smooth) * frequency;
 }
 
-std::vector<double> rotaryFrequencies(const ModelConfig &config) {
+std::vector<double> rotaryFrequencies(const ModelConfig &config, int64_t sequenceLength) {
   std::vector<double> result;
   int64_t width = rotatedWidth(config.shape);
   for (int64_t pair = 0; pair < width / 2; ++pair)
-    result.push_back(float(frequencyOf(config, pair, width)));
+    result.push_back(float(frequencyOf(config, pair, width, sequenceLength)));
   return result;
 }
 
@@ -65,6 +68,8 @@ static bool isStretchedYarn(const RopeScaling &scaling) {
 
 double rotaryTableFactor(const ModelConfig &config) {
   const RopeScaling &scaling = config.ropeScaling;
+  if (scaling.kind == RopeScaling::Kind::LongRope)
+    return scaling.tableFactor;
   if (!isStretchedYarn(scaling))
     return 1;
   bool given = scaling.magnitude != 0 && scaling.magnitudeAllDims != 0;

@@ -169,6 +169,11 @@ TEST(ModelImport, RefusesWhatCannotBeBuilt) {
       message("deepseek-v3", [](ModelConfig &c) { c.ropeScaling.magnitude = 0.5; }),
       "config.json: key \"rope_scaling\": yarn scales the rotated part of a head by 0.865, which cannot be built where "
       "another part is not rotated; give mscale equal to mscale_all_dim");
+  auto withIndex = [](ModelConfig &c) { c.shape.index.topK = 2048; };
+  EXPECT_EQ(
+      message("deepseek-v3", withIndex, 2049),
+      "config.json: key \"index_topk\": of 2049 tokens, sparse attention reads only the 2048 that its index branch "
+      "chooses, which cannot be built; shorten the sequence to 2048");
   EXPECT_EQ(
       message("mixtral-8x7b", [](ModelConfig &) {}, 8, -1), "expert capacity factor must be at least 0, not -1.00");
 }

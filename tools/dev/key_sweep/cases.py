@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 
+from . import public
 from .models import BASES
 
 ABSENT = "(absent)"
@@ -208,6 +209,14 @@ GROUPS = [
     {"use_parallel_residual": [ABSENT, True, False], "attention_bias": [ABSENT, True, False], "tie_word_embeddings": [ABSENT, True, False],
      "attention_dropout": [ABSENT, 0.0], "hidden_dropout": [ABSENT, 0.0], "attention_probs_dropout_prob": [ABSENT, 0.0, 0.1]},
 ]
+# Phi-3's lists of factors, one for each of its pairs, for lengths around the sweep's 16 tokens; not 16, since the reference also reads the
+# last target.
+LONGER = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}
+GROUPS.append({
+    "original_max_position_embeddings": [ABSENT, 8, 15, 17, 32, 64],
+    "rope_scaling": [{"type": kind, **LONGER, **more} for kind, more in
+                     (("longrope", {}), ("su", {}), ("yarn", {}), ("longrope", {"factor": 2.0}), ("longrope", {"attention_factor": 1.5}),
+                      ("longrope", {"original_max_position_embeddings": 17}), ("longrope", {"short_factor": [1.0]}))]})
 ARCHITECTURE = [{"architectures": ABSENT}, {"architectures": None}, {"model_type": ABSENT}, {"model_type": None}]
 
 
@@ -232,11 +241,22 @@ def random_changes(name, own, count, seed):
         yield {key: source.choice([ABSENT] + values_of(key, base)) for key in source.sample(keys, source.randint(2, 5))}
 
 
-def changes(name, own, seed=1, group=60, handfuls=60):
+def public_changes(name, sample, count, seed):
+    """What published files of this architecture say, key by key, and `count` of the keys that files of others have."""
+    source = random.Random(f"{seed} public {name}")
+    own, others = sample.get(name, {}), sample.get(public.OTHERS, {})
+    for key, values in own.items():
+        yield from ({key: value} for value in values)
+    for key in source.sample(sorted(others), min(count, len(others))):
+        yield {key: source.choice(others[key])}
+
+
+def changes(name, own, seed=1, group=60, handfuls=60, sample=None, foreign=30):
     """All cases of an architecture, each once, the base first."""
     seen = set()
     for case in itertools.chain([{}], ARCHITECTURE, single_changes(name, own), group_changes(name, own, group, seed),
-                                random_changes(name, own, handfuls, seed)):
+                                random_changes(name, own, handfuls, seed),
+                                public_changes(name, public.read() if sample is None else sample, foreign, seed)):
         base = BASES[name]
         case = {key: value for key, value in case.items()
                 if (value != ABSENT if key not in base else json.dumps(base[key]) != json.dumps(value))}
