@@ -56,6 +56,7 @@ void ConfigReader::readOuterKeys() {
         llvm::formatv("{0} here and {1} beside text_config, which counts: say the same", shape.tiedEmbeddings, tied)
             .str());
   shape.tiedEmbeddings = tied;
+  config.isTextPart = true;
   for (llvm::StringRef key : {"torch_dtype", "dtype"})
     outer->ignore({key});
   std::vector<std::string> others;

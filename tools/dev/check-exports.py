@@ -13,6 +13,7 @@ A cell of the table is `accepted`; `refused` by ppc-plan, with the reason below;
 usage: check-exports.py [--plan-tool build/release/bin/ppc-plan] [--parsers DIR] [--megatron-lm DIR] [--nanotron DIR]
        [--megatron-bridge DIR] [--target NAME]... [--model NAME]... [--keep DIR]
        check-exports.py ... --variants     counts for many other plans of some models, failures by name
+       check-exports.py --configs FILE [--model NAME]...    models of a JSON file {NAME: config.json} instead of the five
        check-exports.py --file TARGET=PATH...     holds files that are there to the options alone
        check-exports.py --parsers DIR ... --write-options     writes the facts anew
 """
@@ -72,8 +73,27 @@ def plan(target, model, options, folder, variant=""):
     return path, ""
 
 
+CONFIGS = os.path.join(ROOT, "test/Inputs/Models")
+
+
 def config_of(model):
-    return os.path.join(ROOT, "test/Inputs/Models", model + ".json")
+    return os.path.join(CONFIGS, model + ".json")
+
+
+def take_configs(path, names, folder):
+    """Plans the models of a file, each on 32 nodes."""
+    global CONFIGS
+    with open(path, encoding="utf-8") as file:
+        configs = json.load(file)
+    for name in names or configs:
+        if name not in configs:
+            sys.exit(f"error: --model {name}: {path} has no such model")
+        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(configs[name], file)
+    CONFIGS = folder
+    MODELS.clear()
+    MODELS.update({name: ("dgx-h100:32", 1024, 512) for name in names or configs})
+    return list(MODELS)
 
 
 def read(target, path, model=None):
@@ -237,7 +257,8 @@ def main():
     for name in ("megatron-lm", "nanotron", "megatron-bridge"):
         parser.add_argument("--" + name, metavar="DIR", help="checkout; Megatron-Bridge's also needs Megatron-LM's")
     parser.add_argument("--target", action="append", choices=list(TARGETS))
-    parser.add_argument("--model", action="append", choices=list(MODELS))
+    parser.add_argument("--model", action="append")
+    parser.add_argument("--configs", metavar="FILE", help="configurations by name")
     parser.add_argument("--keep", metavar="DIR", help="where the files stay")
     parser.add_argument("--variants", action="store_true", help="many plans of each model instead of the best one")
     parser.add_argument("--verbose", action="store_true", help="also what the parsers say of files that they accept")
@@ -245,14 +266,19 @@ def main():
     parser.add_argument("--write-options", action="store_true", help="write the options that the parsers know")
     options = parser.parse_args()
     options.target = options.target or list(TARGETS)
-    options.model = options.model or list(MODELS)[:4 if options.variants else 5]
+    if unknown := [name for name in options.model or [] if not options.configs and name not in MODELS]:
+        parser.error(f"--model {unknown[0]}: choose from {', '.join(MODELS)}")
     if options.file:
         return 0 if check_files(options) else 1
     if options.parsers:
         enter_environment(options)
     if options.write_options:
         return write_options(options)
-    return 0 if (print_variants if options.variants else print_table)(options) else 1
+    with tempfile.TemporaryDirectory() as folder:
+        if options.configs:
+            options.model = take_configs(options.configs, options.model, folder)
+        options.model = options.model or list(MODELS)[:4 if options.variants else 5]
+        return 0 if (print_variants if options.variants else print_table)(options) else 1
 
 
 if __name__ == "__main__":

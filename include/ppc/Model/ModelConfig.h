@@ -45,6 +45,7 @@ struct ModelConfig {
   std::string text;         // of the file, as it was read
   std::string architecture; // "LlamaForCausalLM"
   std::string modelType;    // that of the file, "yi": files of weights may differ from those of the family, "llama"
+  bool isTextPart = false;  // of a file of several parts
   ModelShape shape;
   double normEpsilon = 1e-6;
   double normWeightOffset = 0;    // norms multiply by their weight plus this, and start where the sum is 1 (Gemma: 1)

@@ -62,6 +62,8 @@ struct TorchtitanModel {
   int64_t positions; // that 0.3.0 has of rotary positions, whatever is asked for
 };
 const TorchtitanModel *torchtitanModel(const ModelShape &model);
+/// rope_theta of all flavors of its module, which no option changes.
+int64_t ropeBase(const TorchtitanModel &model);
 
 } // namespace mlir::ppc
 

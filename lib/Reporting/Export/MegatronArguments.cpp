@@ -57,6 +57,8 @@ static void addRopeScaling(const ModelShape &model, const RopeScaling &scaling, 
     if (model.latent)
       out.set("rope-type", "rope");
     return;
+  case RopeScaling::Kind::LongRope: // refused
+    return;
   case RopeScaling::Kind::Linear:
     out.set("rotary-seq-len-interpolation-factor", plain(scaling.factor));
     return;
@@ -274,6 +276,9 @@ llvm::Expected<std::string> mlir::ppc::megatronArguments(const ExportInput &inpu
   const ParallelLayout &layout = input.layout;
   if (llvm::Error error = checkMegatronModel(model, notes))
     return std::move(error);
+  if (input.config && input.config->ropeScaling.kind == RopeScaling::Kind::LongRope)
+    return notes.refuse(Unsaid::Architecture,
+                        "Megatron-LM has no argument for LongRope's factors, which " + model.name + " has");
   if (input.tuning.adapterRank)
     return notes.refuse(Unsaid::Tuning,
                         "Megatron-LM has no adapters (LoRA); Megatron-Bridge has: --emit megatron-bridge");

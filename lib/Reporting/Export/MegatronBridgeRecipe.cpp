@@ -22,6 +22,22 @@ static llvm::StringRef mixedPrecision(Precision precision) {
   }
 }
 
+/// Files of several parts, and of classes of their own, are others there than the model that is planned.
+static llvm::Error checkFile(const ExportInput &input, const ExportNotes &notes) {
+  if (!input.config)
+    return llvm::Error::success();
+  if (input.config->isTextPart)
+    return notes.refuse(Unsaid::Architecture, "Megatron-Bridge reads all parts of the model's config.json, and " +
+                                                  input.model.name +
+                                                  " is the text part alone: give that as a file of " +
+                                                  "its own, as --save-weights writes it");
+  if (llvm::is_contained({"mimo", "yi", "Yi"}, input.config->modelType))
+    return notes.refuse(Unsaid::Architecture, "Megatron-Bridge has no bridge from models of type " +
+                                                  input.config->modelType + ", which " + input.model.name +
+                                                  " is; --emit megatron writes all facts of it");
+  return llvm::Error::success();
+}
+
 /// Model families of ours that Megatron-Bridge has a bridge for.
 static constexpr llvm::StringLiteral bridged[] = {"llama", "mistral",   "gemma",      "qwen2",
                                                   "qwen3", "qwen3_moe", "deepseek_v3"};
@@ -93,6 +109,8 @@ llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &i
     return notes.refuse(Unsaid::Architecture, "Megatron-Bridge has no bridge from models of type " +
                                                   input.model.family + ", which " + input.model.name +
                                                   " is; --emit megatron writes all facts of it");
+  if (llvm::Error error = checkFile(input, notes))
+    return std::move(error);
   const ParallelLayout &layout = input.layout;
   if (layout.precision == Precision::F32 || layout.precision == Precision::Tf32)
     return notes.refuse(Unsaid::WideProducts, "Megatron-Bridge trains in 16 bits or fewer: give --precision bf16");

@@ -19,6 +19,8 @@ llvm::Error mlir::ppc::checkMegatronModel(const ModelShape &model, const ExportN
     part = "SiLU without a gate";
   else if (model.ffnBias != model.outputBias)
     part = "biases in only one of feed-forward and attention's output";
+  else if (model.index)
+    part = "the index branch of sparse attention";
   if (part)
     return notes.refuse(Unsaid::Architecture,
                         llvm::formatv("Megatron-LM has no argument for {0}, which {1} has", part, model.name).str());

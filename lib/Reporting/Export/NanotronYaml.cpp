@@ -40,6 +40,8 @@ static std::string lackingModelPart(const ExportInput &input) {
     return "heads whose width is not the hidden size over the heads";
   if (model.predictionLayers)
     return "prediction layers";
+  if (model.index)
+    return "an index branch of sparse attention";
   if (model.slidingWindow && model.slidingWindowEvery != 1)
     return "a sliding window of some layers only";
   if (moe && (moe.groups > 1 || moe.scoreBias || (input.config && input.config->routing.sigmoid)))

@@ -63,3 +63,7 @@ const TorchtitanModel *mlir::ppc::torchtitanModel(const ModelShape &model) {
   });
   return found == std::end(models) ? nullptr : found;
 }
+
+int64_t mlir::ppc::ropeBase(const TorchtitanModel &model) {
+  return llvm::StringSwitch<int64_t>(model.module).Case("llama3", 500000).Case("qwen3", 1000000).Default(10000);
+}

@@ -95,6 +95,12 @@ llvm::Expected<std::string> mlir::ppc::torchtitanConfig(const ExportInput &input
         Unsaid::Architecture,
         "torchtitan 0.3.0 has no flavor of " + input.model.name +
             "'s sizes among llama3, qwen3 and deepseek_v3; --emit torchtitan-0.2.2 leaves its name open");
+  if (input.config && input.config->ropeTheta != double(ropeBase(*model)))
+    return notes.refuse(Unsaid::Architecture,
+                        llvm::formatv("torchtitan 0.3.0 has rope_theta {0} in its flavor {1} of {2}; {3} has {4:f0}",
+                                      ropeBase(*model), model->flavor, model->module, input.model.name,
+                                      input.config->ropeTheta)
+                            .str());
   if (input.job.sequence > model->positions)
     return notes.refuse(
         Unsaid::Architecture,

@@ -7,7 +7,12 @@ using namespace mlir::ppc;
 
 static void writeModel(const ExportInput &input, llvm::raw_ostream &out, ExportNotes &notes) {
   out << "\n[model]\n";
-  if (const TorchtitanModel *model = torchtitanModel(input.model))
+  const TorchtitanModel *model = torchtitanModel(input.model);
+  if (model && input.config && input.config->ropeTheta != double(ropeBase(*model)))
+    notes.comment(Unsaid::Architecture, "torchtitan's flavors of " + input.model.name +
+                                            "'s sizes have another rope_theta: register one, and name it as [model] "
+                                            "name and flavor");
+  else if (model)
     out << "name = \"" << model->module << "\"\nflavor = \"" << model->flavor << "\"\n";
   else
     notes.comment(Unsaid::Architecture, "torchtitan has no flavor of " + input.model.name +

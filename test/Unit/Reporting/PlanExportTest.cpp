@@ -241,6 +241,46 @@ TEST(PlanExport, WhatATargetLacksIsAnErrorThatNamesIt) {
   EXPECT_NE(refusal(ExportTarget::Megatron, alibi, {}).find("ALiBi"), std::string::npos);
 }
 
+static std::string refusalOfFile(ExportTarget target, const char *text) {
+  ModelConfig config = llvm::cantFail(parseModelConfig("a/config.json", text));
+  llvm::Expected<std::string> exported = ::exported(target, config.shape, {16, 64}, {}, &config);
+  return exported ? "" : llvm::toString(exported.takeError());
+}
+
+/// Other classes than the families' own, and parts of models.
+TEST(PlanExport, WhatFilesOfOtherNamesAreIsSaid) {
+  std::string sizes = R"("hidden_size": 4096, "intermediate_size": 64, "num_attention_heads": 32, "vocab_size": 128,
+    "num_key_value_heads": 8, "num_hidden_layers": 36, "max_position_embeddings": 64, )";
+  auto with = [&](const char *text) { return "{" + sizes + text + "}"; };
+  std::string yi = with(R"("model_type": "yi", "architectures": ["YiForCausalLM"])"),
+              mimo = with(R"("model_type": "mimo", "num_nextn_predict_layers": 1)"),
+              qwen = with(R"("model_type": "qwen3", "rope_theta": 5000000)"),
+              part = R"({"architectures": ["Qwen3VLForConditionalGeneration"], "text_config": )" +
+                     with(R"("model_type": "qwen3_vl_text", "rope_theta": 1000000)") + "}",
+              longer = R"({"model_type": "phi3", "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+                "num_attention_heads": 2, "vocab_size": 8, "pad_token_id": 0, "rope_scaling": {"type": "longrope",
+                "short_factor": [1, 1], "long_factor": [2, 2]}})";
+  EXPECT_EQ(refusalOfFile(ExportTarget::MegatronBridge, yi.c_str()),
+            "Megatron-Bridge has no bridge from models of type yi, which a is; --emit megatron writes all facts of it");
+  EXPECT_NE(refusalOfFile(ExportTarget::MegatronBridge, mimo.c_str()).find("of type mimo"), std::string::npos);
+  EXPECT_EQ(refusalOfFile(ExportTarget::MegatronBridge, part.c_str()),
+            "Megatron-Bridge reads all parts of the model's config.json, and a is the text part alone: give that as a "
+            "file of its own, as --save-weights writes it");
+  for (const std::string &text : {yi, mimo, qwen, part})
+    EXPECT_EQ(refusalOfFile(ExportTarget::Megatron, text.c_str()), "") << text;
+  EXPECT_EQ(refusalOfFile(ExportTarget::MegatronBridge, qwen.c_str()), "");
+  EXPECT_EQ(refusalOfFile(ExportTarget::Torchtitan, qwen.c_str()),
+            "torchtitan 0.3.0 has rope_theta 1000000 in its flavor 8B of qwen3; a has 5000000");
+  EXPECT_EQ(refusalOfFile(ExportTarget::Torchtitan, part.c_str()), "");
+  EXPECT_EQ(refusalOfFile(ExportTarget::Megatron, longer.c_str()),
+            "Megatron-LM has no argument for LongRope's factors, which a has");
+  ModelShape index = model(false);
+  index.index.topK = 2048;
+  EXPECT_EQ(refusal(ExportTarget::Megatron, index, {}),
+            "Megatron-LM has no argument for the index branch of sparse attention, which " + index.name + " has");
+  EXPECT_NE(refusal(ExportTarget::Nanotron, index, {}).find("an index branch of sparse attention"), std::string::npos);
+}
+
 TEST(PlanExport, SchedulesHaveTheNamesOfTheirLibrary) {
   ParallelLayout layout;
   layout.pp = 2;
