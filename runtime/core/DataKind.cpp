@@ -323,7 +323,7 @@ bool beginsWith(std::string_view text, std::string_view with) {
   return lowered(std::string(text.substr(0, with.size()))) == with;
 }
 
-// What a text of tags begins with; null: it is none.
+// The markup language of a text of tags, by its beginning; null if the text is none.
 const char *markup(std::string_view begin) {
   constexpr size_t fewest = 8; // tags
   if (begin.substr(0, 3) == "\xef\xbb\xbf")

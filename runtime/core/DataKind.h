@@ -19,7 +19,7 @@ std::string foreignTokenizer(std::string_view content, const std::string &path);
 // that says so. Empty where `content` looks like a text. --data-format text reads it all the same.
 std::string unlikelyText(std::string_view content, const std::string &path);
 
-// What a text is that few mean to train on as it is, though all of it is text: HTML, XML, base64. Empty for others.
+// A note on a text that few users mean to train on as it is: HTML, XML or base64. Empty for other texts.
 std::string textNote(std::string_view content, const std::string &path);
 
 // Whether what is to be read as ids is a text: all of its first bytes are characters.

@@ -64,7 +64,7 @@ public:
   int64_t size() const { return tokens; }
   // How many tokens of what was checked are the padding token.
   int64_t padding() const { return paddingCount; }
-  // What the text looks like where that may not be meant; empty: there is nothing to say.
+  // The note on a text that the user may not have meant (textNote); empty if there is none.
   const std::string &note() const { return looks; }
   TokenType type() const { return stored; }
   const SampleOrder &order() const { return *samples; }

@@ -31,8 +31,8 @@ Launcher connectingLauncher(const Options &options, const std::optional<RankEnvi
   return options.transport == "mpi" || (options.transport.empty() && isOfLauncher) ? launchMpi : nullptr;
 }
 
-// What connects a rank whose words cannot be used with the others, which it tells. Null: they do not wait for it:
-// they are forked by one process, or mpirun ends them all when this one ends.
+// The launcher through which a rank tells the others that its options cannot be used. Null if no rank waits for it:
+// one process forked them all, or mpirun ends them all when this one ends.
 Launcher tellingLauncher(const Options &options, const std::optional<RankEnvironment> &environment) {
   if (!environment || (options.hidesTransport && environment->size <= 1))
     return nullptr;

@@ -193,7 +193,7 @@ std::optional<std::string> otherMask(ModuleOp module, Random &random) {
   return what;
 }
 
-/// What ranks have whole, or have summed, is summed over them once more; also within a micro-batch.
+/// Sums a replicated or already reduced tensor over the ranks once more; also within a micro-batch.
 std::optional<std::string> insertAllReduce(ModuleOp module, Random &random) {
   SmallVector<OpOperand *> sites, addends;
   SmallVector<StringAttr> axes = severalAxes(module);
@@ -221,7 +221,7 @@ std::optional<std::string> insertAllReduce(ModuleOp module, Random &random) {
   return what;
 }
 
-/// What is added to a complete sum is added to the partial one: all_reduce(x) + y becomes all_reduce(x + y).
+/// Adds a term to the partial sum that was added to the complete one: all_reduce(x) + y becomes all_reduce(x + y).
 std::optional<std::string> addBeforeReduce(ModuleOp module, Random &random) {
   SmallVector<OpOperand *> sites;
   module.walk([&](AllReduceOp op) {

@@ -17,7 +17,7 @@ std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random
 /// The same for what is cut into pieces and put together again; used by mutateProgram.
 std::optional<std::string> mutatePieces(ModuleOp module, StringRef kind, Random &random);
 
-/// The same for what the proof takes for granted: what is alike, padding, partial sums; used by mutateProgram.
+/// Mutates facts that the proof derives: replicated values, padding, partial sums; used by mutateProgram.
 std::optional<std::string> mutateFacts(ModuleOp module, StringRef kind, Random &random);
 
 /// The same for actions, messages and buffers of the `ppcrt.program`; used by mutateProgram.

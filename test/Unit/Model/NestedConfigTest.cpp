@@ -17,7 +17,7 @@ TEST(NestedConfig, TextPartsAreReadAlone) {
   EXPECT_EQ(config.notes[0], "the text part alone is read, \"text_config\", as a Qwen3ForCausalLM; left out are "
                              "\"image_token_id\", \"vision_config\"");
   EXPECT_TRUE(config.keys.count("rms_norm_eps"));
-  // What is written beside weights is a file of the text part, which reads as the same model.
+  // The configuration written next to weights is that of the text part, and reads as the same model.
   ModelConfig alone = llvm::cantFail(parseModelConfig("config.json", config.text));
   EXPECT_TRUE(alone.notes.empty());
   EXPECT_EQ(alone.shape.layers, 3);
