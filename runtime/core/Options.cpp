@@ -267,8 +267,10 @@ void readMeant(Options &options, int argc, char **argv, int &i) {
   std::string value = equals ? equals + 1 : next && std::strncmp(next, "--", 2) != 0 ? argv[++i] : "";
   bool isOther = options.isGiven(meant.c_str()) && !options.transport.empty() && options.transport != value;
   if (std::vector<std::string> words = isTransport ? choicesOf(*option) : std::vector<std::string>();
-      isTransport && std::find(words.begin(), words.end(), value) == words.end())
+      isTransport && std::find(words.begin(), words.end(), value) == words.end()) {
     value = mlir::ppc::nearestName(value, words);
+    options.guessesTransport = !value.empty();
+  }
   options.hidesTransport |= isTransport && (value.empty() || isOther);
   if (isKnown && options.isGiven(meant.c_str()) && !isTransport)
     return; // what was given first is meant

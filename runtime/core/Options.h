@@ -60,6 +60,7 @@ struct Options {
   std::vector<std::string> given; // names of the options on the command line
   std::string problem;            // why the first word that cannot be used cannot; empty: there is none
   bool hidesTransport = false;    // that word says which transport the ranks have, and is like none
+  bool guessesTransport = false;  // that word is like the name of a transport, which the ranks may not have
   bool needsOthers = true;        // where other ranks do not come, the run has failed
 
   bool isGiven(const char *name) const;

@@ -34,11 +34,11 @@ Launcher connectingLauncher(const Options &options, const std::optional<RankEnvi
 // The launcher through which a rank tells the others that its options cannot be used. Null if no rank waits for it:
 // one process forked them all, or mpirun ends them all when this one ends.
 Launcher tellingLauncher(const Options &options, const std::optional<RankEnvironment> &environment) {
-  if (!environment || (options.hidesTransport && environment->size <= 1))
+  bool isUnsure = options.hidesTransport || options.guessesTransport;
+  if (!environment || (options.hidesTransport && environment->size <= 1) ||
+      (isUnsure && environment->kind == LauncherKind::OpenMpi))
     return nullptr;
-  if (!options.hidesTransport)
-    return connectingLauncher(options, environment);
-  return environment->kind == LauncherKind::OpenMpi ? nullptr : launchStore;
+  return options.hidesTransport ? launchStore : connectingLauncher(options, environment);
 }
 
 // Whether this process is the one that forks the ranks.
